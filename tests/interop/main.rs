@@ -10,6 +10,7 @@ mod connections;
 mod example;
 mod exec;
 mod faults;
+mod hardware;
 mod oracle;
 mod pair;
 mod perftest;

@@ -416,6 +416,10 @@ impl Device {
                     self.shared.on_poll();
                 }
                 inner.progress(&self.shared.clock);
+                // That may have taken a while.
+                if !armed {
+                    self.shared.on_poll();
+                }
             })
         })
     }

@@ -64,6 +64,8 @@ pub(crate) struct Engine {
     window: u64,
     /// Whether somebody who waits for completions is to be woken up.
     pub(crate) completed: bool,
+    /// Whether a peer has changed memory of the application.
+    pub(crate) written: bool,
     /// Parts of READs that have been asked for.
     reads: u64,
     /// The queue pair whose turn it is to send, and how many packets more.
@@ -102,6 +104,7 @@ impl Engine {
             in_flight: 0,
             window: window.get(),
             completed: false,
+            written: false,
             reads: 0,
             turn: None,
             touched: Vec::new(),

@@ -157,6 +157,16 @@ impl Keys {
         })
     }
 
+    /// Registers a region that any address of this end is in: what is written there is dropped, what is read is zeros. The
+    /// other end can't use it.
+    pub(crate) fn register_null(&mut self, domain: Domain) -> Result<Region, Error> {
+        let region = self.register((domain, Rights::LOCAL_WRITE), 0, Span::null())?;
+        Ok(Region {
+            remote_key: 0,
+            ..region
+        })
+    }
+
     /// Stores what `make` makes of its key, which is returned.
     fn insert(&mut self, make: impl FnOnce(u32) -> Entry) -> Option<u32> {
         let generations = &mut self.generations;
@@ -203,7 +213,10 @@ impl Keys {
         check_rights(rights.unwrap_or_default())?;
         let entry = self.entry_mut(key);
         let entry = entry.ok_or(Error::Unknown("memory region"))?;
-        match entry.behind {
+        match &entry.behind {
+            Behind::Region { span, .. } if span.is_null() => {
+                Err(Error::Invalid("memory region", "one that isn't null"))
+            }
             Behind::Region { windows: 0, .. } => {
                 entry.domain = domain.unwrap_or(entry.domain);
                 entry.rights = rights.unwrap_or(entry.rights);

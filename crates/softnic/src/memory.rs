@@ -2,7 +2,7 @@
 //!
 //! Invariants, on which every `unsafe` block here relies:
 //! 1. The bytes `start .. start + length` of a [`Span`] stay allocated for reads and writes while it exists: it owns them, or
-//!    whoever made it of an address promised so.
+//!    whoever made it of an address promised so. Of a null one there are none, and no place is ever made.
 //! 2. Bounds are checked here, whatever callers have checked before.
 //! 3. Every access of a device happens under its lock. Memory that an application has registered by address may be
 //!    touched by it at the same time, as with any NIC; what then is read is unspecified, and only by it.
@@ -16,8 +16,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Span {
     start: *mut u8,
     length: usize,
-    /// Words that are freed with it, if it owns them.
-    owned: Option<usize>,
+    behind: Behind,
+}
+
+/// What is behind a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Behind {
+    /// Memory of others.
+    Foreign,
+    /// So many words, which are freed with the span.
+    Own(usize),
+    /// No memory: what is written is dropped, what is read is zeros.
+    Nothing,
 }
 
 // SAFETY: it is bytes; whoever made it of an address promised that they stay, on whichever thread.
@@ -31,7 +41,16 @@ impl Span {
         Self {
             start: bytes.cast::<u8>(),
             length,
-            owned: Some(words),
+            behind: Behind::Own(words),
+        }
+    }
+
+    /// As many bytes as there can be, with no memory behind them.
+    pub(crate) const fn null() -> Self {
+        Self {
+            start: ptr::null_mut(),
+            length: usize::MAX,
+            behind: Behind::Nothing,
         }
     }
 
@@ -43,7 +62,7 @@ impl Span {
         Self {
             start,
             length,
-            owned: None,
+            behind: Behind::Foreign,
         }
     }
 
@@ -55,15 +74,25 @@ impl Span {
         self.length
     }
 
-    /// The place of `length` bytes from `offset` on, if they are inside.
+    /// Whether there is no memory behind it.
+    pub(crate) fn is_null(&self) -> bool {
+        self.behind == Behind::Nothing
+    }
+
+    /// The place of `length` bytes of memory from `offset` on, if they are inside.
     fn place(&self, offset: usize, length: usize) -> Option<*mut u8> {
         let end = offset.checked_add(length)?;
+        let inside = end <= self.length && !self.is_null();
         // SAFETY: invariant 1, as the place is inside or right behind the last byte.
-        (end <= self.length).then(|| unsafe { self.start.add(offset) })
+        inside.then(|| unsafe { self.start.add(offset) })
     }
 
     /// Copies bytes out; `false` if they aren't inside.
     pub(crate) fn read(&self, offset: usize, into: &mut [u8]) -> bool {
+        if self.is_null() {
+            into.fill(0);
+            return true;
+        }
         let Some(from) = self.place(offset, into.len()) else {
             return false;
         };
@@ -75,7 +104,7 @@ impl Span {
     /// Copies bytes in; `false` if they aren't inside.
     pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> bool {
         let Some(to) = self.place(offset, bytes.len()) else {
-            return false;
+            return self.is_null();
         };
         // SAFETY: as in `read`.
         unsafe { ptr::copy(bytes.as_ptr(), to, bytes.len()) };
@@ -126,7 +155,7 @@ pub(crate) fn is_mapped(start: *const u8, length: usize) -> bool {
 
 impl Drop for Span {
     fn drop(&mut self) {
-        if let Some(words) = self.owned {
+        if let Behind::Own(words) = self.behind {
             let slice = ptr::slice_from_raw_parts_mut(self.start.cast::<u64>(), words);
             // SAFETY: it is the box that `zeroed` made.
             drop(unsafe { Box::from_raw(slice) });
@@ -151,6 +180,16 @@ mod tests {
             (span.update(9, |was| was), span.update(16, |was| was)),
             (None, None)
         );
+    }
+
+    #[test]
+    fn nothing_is_behind_a_null_span() {
+        let span = Span::null();
+        assert!(span.write(1 << 40, &[1, 2]));
+        let mut bytes = [7; 2];
+        assert!(span.read(1 << 40, &mut bytes));
+        assert_eq!(bytes, [0, 0]);
+        assert_eq!(span.update(8, |was| was + 1), None);
     }
 
     #[test]

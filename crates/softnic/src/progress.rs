@@ -1,6 +1,7 @@
 //! What makes a device go on: packets that have come, deadlines, packets that may leave.
 
 use std::io;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -15,13 +16,19 @@ use crate::event::AsyncEvent;
 #[cfg(feature = "testing")]
 use crate::faults::Filter;
 use crate::port::Port;
-use crate::signal::Signal;
+use crate::signal::{Signal, precise_sleep};
 use crate::socket::{DATAGRAMS, Receiver, Sender};
 
 /// Calls for packets that have come, before others may have the lock.
 const ROUNDS: usize = 8;
 /// How long after the last poll of an application the thread takes over.
 const PATIENCE: Duration = Duration::from_micros(200);
+/// Within which time an application that polls does so again, unless it has been interrupted.
+const MOMENT: Duration = Duration::from_micros(5);
+/// How long the thread doesn't disturb an application that it has found at work: about as long as an acknowledgement takes.
+const BREATH: Duration = Duration::from_micros(20);
+/// How often the thread looks in vain until it leaves packets to an application that polls.
+const VAIN: u32 = 64;
 /// How long the thread sleeps if nothing is due.
 const IDLE: Duration = Duration::from_millis(500);
 /// After how long it looks again for room in a socket.
@@ -196,43 +203,100 @@ impl Shared {
         }
     }
 
-    /// How long the thread leaves the device to the application: `None` if nobody there makes it go on. A driver that is there
-    /// for the second time is expected to stay, and says when it leaves.
-    fn rests(&self, seen: &mut u64) -> Option<Duration> {
+    /// How long the thread leaves the device to a driver: `None` if there is none. One that is there for the second time is
+    /// expected to stay, and says when it leaves.
+    fn is_driven(&self, seen: &mut u64) -> Option<Duration> {
         let driver = self.driver.load(Ordering::SeqCst);
-        if driver > 0 {
-            if std::mem::replace(seen, driver) != driver {
-                return Some(PATIENCE);
-            }
-            self.parked.store(true, Ordering::SeqCst);
-            let stays = self.driver.load(Ordering::SeqCst) == driver;
-            return Some(if stays { IDLE } else { PATIENCE });
+        if driver == 0 {
+            return None;
         }
-        let polled = self.polled.load(Ordering::Relaxed);
-        let since = Duration::from_nanos(self.clock.nanoseconds().saturating_sub(polled));
-        (polled > 0 && since < PATIENCE).then_some(PATIENCE)
+        if std::mem::replace(seen, driver) != driver {
+            return Some(PATIENCE);
+        }
+        self.parked.store(true, Ordering::SeqCst);
+        let stays = self.driver.load(Ordering::SeqCst) == driver;
+        Some(if stays { IDLE } else { PATIENCE })
+    }
+
+    /// How long ago an application has polled last.
+    fn since_poll(&self) -> Duration {
+        let now = self.clock.nanoseconds();
+        match self.polled.load(Ordering::Relaxed) {
+            0 => Duration::MAX,
+            polled => Duration::from_nanos(now.saturating_sub(polled)),
+        }
     }
 
     /// What the thread does until the device closes.
     pub(crate) fn run(&self) {
-        let mut seen = 0;
+        precise_sleep();
+        let socket = self.lock().receiver.descriptor();
+        let (mut seen, mut alert) = (0, Alert::default());
         while !self.closing.load(Ordering::Acquire) {
-            if let Some(most) = self.rests(&mut seen) {
+            if let Some(most) = self.is_driven(&mut seen) {
                 self.waker.wait(None, most);
+                continue;
+            }
+            let polls = self.since_poll() < PATIENCE;
+            if polls && !alert.is_on() {
+                self.waker.wait(None, PATIENCE);
+                continue;
+            }
+            if polls && !self.is_left(socket) {
+                alert.learn(false);
                 continue;
             }
             // To wait for the lock would cost whoever has it a system call each time they let go.
             let Some(mut inner) = self.try_lock() else {
-                self.waker.wait(None, PATIENCE);
+                self.waker.wait(None, if polls { BREATH } else { PATIENCE });
                 continue;
             };
+            let unattended = self.since_poll() >= MOMENT;
+            inner.engine.written = false;
             inner.progress(&self.clock);
+            alert.learn(inner.engine.written && unattended);
             self.announce(&mut inner);
+            if polls {
+                continue;
+            }
             let most = inner.sleep(self.clock.now());
-            let socket = inner.receiver.descriptor();
             drop(inner);
             self.waker.wait(Some(socket), most);
         }
+    }
+
+    /// Waits for a packet; returns whether one has come that the application doesn't take itself. While that polls, the thread
+    /// doesn't watch the socket: to be woken by each packet would interrupt it, often with the lock in its hands.
+    fn is_left(&self, socket: RawFd) -> bool {
+        let polls = || self.since_poll() < MOMENT;
+        let came = !polls() && self.waker.wait(Some(socket), PATIENCE);
+        if polls() {
+            self.waker.wait(None, BREATH);
+            return false;
+        }
+        came
+    }
+}
+
+/// Whether the device's thread takes packets at once though an application has polled a moment ago, as it has learned: one
+/// that polls until its own request has ended, and then looks into memory for what others write, leaves their packets lying.
+#[derive(Debug, Default)]
+struct Alert {
+    /// How often more the thread may look in vain.
+    left: u32,
+}
+
+impl Alert {
+    const fn is_on(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Learns whether what the thread has taken changed memory, of which no poll would have told the application.
+    const fn learn(&mut self, written: bool) {
+        self.left = match written {
+            true => VAIN,
+            false => self.left.saturating_sub(1),
+        };
     }
 }
 
@@ -400,7 +464,7 @@ impl Inner {
         engine.into_iter().chain(held).min()
     }
 
-    /// How long the thread may sleep, which is remembered.
+    /// How long the thread may sleep; it is remembered.
     fn sleep(&mut self, now: Time) -> Duration {
         let due = self.next_time();
         let until = due.map(|at| Duration::from_nanos(at.saturating_since(now).as_ns()));

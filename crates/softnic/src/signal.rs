@@ -52,12 +52,15 @@ impl Signal {
         unsafe { libc::read(self.descriptor(), (&raw mut count).cast(), 8) };
     }
 
-    /// Waits until it is raised, and lowers it; or until `others` have something to read, or until time is over.
-    pub(crate) fn wait(&self, others: Option<RawFd>, most: Duration) {
+    /// Waits until it is raised, and lowers it; or until another descriptor has something to read, which is returned, or until
+    /// time is over.
+    pub(crate) fn wait(&self, other: Option<RawFd>, most: Duration) -> bool {
         // A negative descriptor is passed over.
-        if wait([self.descriptor(), others.unwrap_or(-1)], Some(most))[0] {
+        let [raised, readable] = wait([self.descriptor(), other.unwrap_or(-1)], Some(most));
+        if raised {
             self.lower();
         }
+        readable
     }
 }
 
@@ -86,6 +89,13 @@ pub(crate) fn wait<const COUNT: usize>(
         )
     };
     all.map(|one| one.revents != 0)
+}
+
+/// Lets this thread's sleeps end when they should: by default the kernel adds 50 us, to wake up for several at a time.
+pub(crate) fn precise_sleep() {
+    const NANOSECONDS: libc::c_ulong = 1;
+    // SAFETY: it has no pointers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, NANOSECONDS) };
 }
 
 /// Does something with all signals of the system held back from this thread. A thread that is started meanwhile never gets

@@ -6,7 +6,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{LONG, Way, connected, end, end_with, target, whole};
-use fairlane_softnic::{Done, Operation, SendRequest, Sge, Status};
+use fairlane_softnic::{Done, Operation, Rights, SendRequest, Sge, Status};
 
 const SIZES: [usize; 9] = [0, 1, 3, 4096, 4097, 70_000, 1 << 17, (1 << 20) + 5, 8 << 20];
 
@@ -31,6 +31,40 @@ fn writes_of_every_size_arrive_whole() {
         );
     }
     assert_eq!(b.device.counters().rx_icrc_encapsulated, 0);
+}
+
+#[test]
+fn a_null_region_gives_zeros_takes_everything_and_is_closed_to_others() {
+    let (a, b) = (end(), end());
+    let (pair, _) = connected(&a, &b, Way::default());
+    let null = a.device.allocate_null(a.domain).unwrap();
+    let far = Sge {
+        address: u64::MAX - (1 << 21),
+        length: 1 << 20,
+        key: null.local_key,
+    };
+    let to = b.memory(1 << 20);
+    let bytes = b.fill(&to, 1);
+    a.post(pair, &SendRequest::read(1, vec![far], target(&to)));
+    assert_eq!(a.wait().status, Status::Success);
+    assert_eq!(b.bytes(&to), bytes);
+    a.post(pair, &SendRequest::write(2, vec![far], target(&to)));
+    assert_eq!(a.wait().status, Status::Success);
+    assert!(b.bytes(&to).iter().all(|byte| *byte == 0));
+    assert!(a.device.reregister(&null, None, Some(Rights::ALL)).is_err());
+    let its = b.device.allocate_null(b.domain).unwrap();
+    let mut closed = target(&its);
+    for key in [its.local_key, its.remote_key] {
+        closed.key = key;
+        let (pair, _) = connected(&a, &b, Way::default());
+        a.post(
+            pair,
+            &SendRequest::write(3, vec![whole(&a.memory(8))], closed),
+        );
+        assert_eq!(a.wait().status, Status::RemoteAccess);
+    }
+    a.device.deregister(&null).unwrap();
+    assert!(a.device.deregister(&null).is_err());
 }
 
 #[test]

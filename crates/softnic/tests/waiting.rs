@@ -93,3 +93,32 @@ fn requests_of_others_leave_while_one_waits() {
         assert!(start.elapsed() < Duration::from_secs(20));
     });
 }
+
+#[test]
+fn packets_for_who_polls_and_then_looks_into_memory_do_not_wait_for_its_next_poll() {
+    const ROUNDS: u64 = 400;
+    // Less than the thread leaves the device alone after a poll.
+    const SOON: Duration = Duration::from_micros(150);
+    let (a, b) = (end(), end());
+    let (pair, _) = connected(&a, &b, Way::default());
+    let (from, to) = (a.memory(8), b.memory(8));
+    let (mut soon, mut completions) = (0, Vec::new());
+    for round in 1..=ROUNDS {
+        a.device.write(&from, 0, &round.to_ne_bytes()).unwrap();
+        let polled = b.device.poll(b.queue, 1, &mut completions);
+        assert_eq!(polled.unwrap(), 0);
+        let start = Instant::now();
+        a.post(
+            pair,
+            &SendRequest::write(round, vec![whole(&from)], target(&to)),
+        );
+        while b.bytes(&to) != round.to_ne_bytes() {
+            assert!(start.elapsed() < LONG);
+            std::hint::spin_loop();
+        }
+        soon += u64::from(start.elapsed() < SOON);
+        assert_eq!(a.wait().status, Status::Success);
+    }
+    // On a busy machine many are late for other reasons.
+    assert!(soon > ROUNDS / 20, "{soon} of {ROUNDS}");
+}

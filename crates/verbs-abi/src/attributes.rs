@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::objects::layout;
-use super::{Gid, IbvCompChannel, IbvCq, IbvPd};
+use super::{Gid, IbvCompChannel, IbvCq, IbvPd, IbvTd};
 
 /// `struct ibv_device_attr`.
 #[repr(C)]
@@ -199,6 +199,25 @@ layout! {
         xrcd: *const c_void,
         cq: *const IbvCq,
         tm_cap: [u32; 2],
+    }
+}
+
+layout! {
+    /// `struct ibv_td_init_attr`.
+    pub struct TdInitAttr {
+        comp_mask: u32,
+    }
+}
+
+layout! {
+    /// `struct ibv_parent_domain_init_attr`.
+    pub struct ParentDomainInitAttr {
+        pd: *const IbvPd,
+        td: *const IbvTd,
+        comp_mask: u32,
+        alloc: *const c_void,
+        free: *const c_void,
+        pd_context: *mut c_void,
     }
 }
 

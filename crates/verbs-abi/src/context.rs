@@ -5,8 +5,9 @@ use std::mem::{offset_of, size_of};
 
 use super::objects::layout;
 use super::{
-    CqInitAttrEx, DeviceAttrEx, IbvCq, IbvCqEx, IbvDevice, IbvMw, IbvPd, IbvQp, IbvSrq, MutexRoom,
-    MwBind, OrMinus, PortAttr, QpInitAttrEx, RecvWr, SendWr, SrqInitAttrEx, ValuesEx, Wc,
+    CqInitAttrEx, DeviceAttrEx, IbvCq, IbvCqEx, IbvDevice, IbvMr, IbvMw, IbvPd, IbvQp, IbvSrq,
+    IbvTd, MutexRoom, MwBind, OrMinus, ParentDomainInitAttr, PortAttr, QpInitAttrEx, RecvWr,
+    SendWr, SrqInitAttrEx, TdInitAttr, ValuesEx, Wc,
 };
 
 /// A function that nobody calls.
@@ -48,7 +49,12 @@ layout! {
     /// `struct verbs_context`. Programs compiled with later headers read `sz` before they look for what was added on top.
     pub struct VerbsContext {
         query_port: Option<unsafe extern "C" fn(*const IbvContext, u8, *mut PortAttr, usize) -> c_int>,
-        unused_1: [Unused; 16],
+        advise_mr: Unused,
+        alloc_null_mr: Option<unsafe extern "C" fn(*const IbvPd) -> *const IbvMr>,
+        unused_1: [Unused; 11],
+        alloc_parent_domain: Option<unsafe extern "C" fn(*const IbvContext, *mut ParentDomainInitAttr) -> *const IbvPd>,
+        dealloc_td: Option<unsafe extern "C" fn(*const IbvTd) -> c_int>,
+        alloc_td: Option<unsafe extern "C" fn(*const IbvContext, *const TdInitAttr) -> *const IbvTd>,
         modify_cq: Option<unsafe extern "C" fn(*const IbvCq, *const c_void) -> c_int>,
         unused_2: [Unused; 6],
         query_rt_values: Option<unsafe extern "C" fn(*const IbvContext, *mut ValuesEx) -> c_int>,

@@ -39,6 +39,13 @@ layout! {
 }
 
 layout! {
+    /// `struct ibv_td`.
+    pub struct IbvTd {
+        context: *const IbvContext,
+    }
+}
+
+layout! {
     /// `struct ibv_mr`.
     pub struct IbvMr {
         context: *const IbvContext,

@@ -11,7 +11,7 @@ use crate::events::Inbox;
 use crate::guard::{Errno, entry};
 use crate::nic::Nic;
 use crate::object::{Object, With, give, take};
-use crate::{complete, pair, post, query, queue, queue_ex, shared_queue, window};
+use crate::{complete, domain, memory, pair, post, query, queue, queue_ex, shared_queue, window};
 
 /// A device that is open.
 pub(crate) type Context = With<VerbsContext, Own>;
@@ -50,7 +50,12 @@ fn verbs_context(device: &Device, command: c_int, events: c_int) -> VerbsContext
     const NONE: *const c_void = std::ptr::null();
     VerbsContext {
         query_port: Some(query::query_port),
-        unused_1: [NONE; 16],
+        advise_mr: NONE,
+        alloc_null_mr: Some(memory::alloc_null_mr),
+        unused_1: [NONE; 11],
+        alloc_parent_domain: Some(domain::alloc_parent_domain),
+        dealloc_td: Some(domain::dealloc_td),
+        alloc_td: Some(domain::alloc_td),
         modify_cq: None,
         unused_2: [NONE; 6],
         query_rt_values: None,

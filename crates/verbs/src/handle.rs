@@ -72,7 +72,8 @@ fn back(context: &Context, port: u8, completion: &Wc, header: In<Grh>) -> Result
             traffic_class: 0,
         },
         dlid: completion.slid,
-        sl: completion.sl,
+        // That of a completion says which header there is.
+        sl: 0,
         src_path_bits: completion.dlid_path_bits,
         static_rate: 0,
         is_global: 1,

@@ -61,5 +61,6 @@ mod queue_ex;
 mod refused;
 mod shared_queue;
 mod turn;
+mod uses;
 mod window;
 mod words;

@@ -10,9 +10,10 @@ use fairlane_softnic::{Region, Rights};
 use crate::abi::{IbvMr, OrMinus};
 use crate::args::Handle;
 use crate::domain::Pd;
-use crate::guard::{Errno, entry};
+use crate::guard::{Errno, callback, entry};
 use crate::nic::Nic;
 use crate::object::{Object, With, give, take};
+use crate::uses::Use;
 
 /// A memory region.
 pub(crate) type Mr = With<IbvMr, Own>;
@@ -21,6 +22,9 @@ pub(crate) type Mr = With<IbvMr, Own>;
 pub(crate) struct Own {
     nic: Arc<Nic>,
     region: Mutex<Region>,
+    domain: Mutex<Use>,
+    /// Whether there is no memory behind it.
+    null: bool,
     /// `enum ibv_access_flags`
     access: AtomicU32,
 }
@@ -93,6 +97,16 @@ fn create(
 ) -> Result<*const IbvMr, Errno> {
     let pd = pd.get()?;
     let region = register(pd, memory, name, access)?;
+    Ok(made(pd, region, memory, Some(access)))
+}
+
+/// A region as programs have it: with the rights that they asked for, or a null one.
+fn made(
+    pd: &Pd,
+    region: Region,
+    memory: (*mut c_void, usize),
+    access: Option<c_uint>,
+) -> *const IbvMr {
     let public = IbvMr {
         context: pd.public.context,
         pd: AtomicPtr::new(pd.public().cast_mut()),
@@ -105,9 +119,11 @@ fn create(
     let own = Own {
         nic: pd.own.nic.clone(),
         region: Mutex::new(region),
-        access: AtomicU32::new(access),
+        domain: Mutex::new(pd.own.uses.add()),
+        null: access.is_none(),
+        access: AtomicU32::new(access.unwrap_or_default()),
     };
-    Ok(give(Box::new(With { public, own })))
+    give(Box::new(With { public, own }))
 }
 
 /// `enum ibv_rereg_mr_flags`
@@ -135,10 +151,19 @@ impl Mr {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn domain(&self) -> MutexGuard<'_, Use> {
+        self.own
+            .domain
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Changes a region; with other memory it has other keys.
     fn change(&self, to: &Change) -> Result<(), Errno> {
         let with = |flag: c_int| to.flags & flag != 0;
-        if to.flags == 0 || to.flags & !(change::TRANSLATION | change::DOMAIN | change::ACCESS) != 0
+        if self.own.null
+            || to.flags == 0
+            || to.flags & !(change::TRANSLATION | change::DOMAIN | change::ACCESS) != 0
         {
             return Err(Errno::INVALID);
         }
@@ -173,6 +198,7 @@ impl Mr {
         self.public
             .pd
             .store(pd.public().cast_mut(), Ordering::Relaxed);
+        *self.domain() = pd.own.uses.add();
         if with(change::ACCESS) {
             self.own.access.store(to.access, Ordering::Relaxed);
         }
@@ -226,5 +252,14 @@ entry! {
         own.own.nic.device.deregister(&region)?;
         drop(take(mr)?);
         Ok(0)
+    }
+}
+
+callback! {
+    /// Of a null region only the local key can be used.
+    fn alloc_null_mr(pd: Handle<Pd>) -> *const IbvMr {
+        let pd = pd.get()?;
+        let region = pd.own.nic.device.allocate_null(pd.own.domain)?;
+        Ok(made(pd, region, (std::ptr::null_mut(), usize::MAX), None))
     }
 }

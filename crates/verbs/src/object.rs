@@ -5,7 +5,7 @@
 
 use crate::abi::{
     IbvAh, IbvCompChannel, IbvContext, IbvCqEx, IbvDevice, IbvMr, IbvMw, IbvPd, IbvQpEx, IbvSrq,
-    VerbsContext,
+    IbvTd, VerbsContext,
 };
 use crate::args::Handle;
 use crate::guard::Errno;
@@ -71,6 +71,7 @@ macro_rules! begins {
 begins! {
     IbvDevice => IbvDevice, 0;
     IbvPd => IbvPd, 0;
+    IbvTd => IbvTd, 0;
     IbvMr => IbvMr, 0;
     IbvMw => IbvMw, 0;
     IbvAh => IbvAh, 0;

@@ -21,6 +21,7 @@ use crate::pair_ex::{self, Batch};
 use crate::post::flags;
 use crate::queue::Cq;
 use crate::shared_queue::Srq;
+use crate::uses::Use;
 
 /// A queue pair, of either kind.
 pub(crate) type Qp = With<IbvQpEx, Own>;
@@ -37,6 +38,7 @@ pub(crate) struct Own {
     /// What is being posted by `ibv_wr_*`, if it was made for that.
     pub(crate) batch: Option<Batch>,
     pub(crate) owed_events: Arc<Owed>,
+    _domain: Use,
 }
 
 impl Own {
@@ -89,6 +91,18 @@ impl Qp {
     }
 }
 
+/// Bytes of inline data that every queue pair has room for: hardware grants more than is asked for, and programs that ask for
+/// none rely on it.
+const INLINE: u32 = 64;
+
+/// The sizes that a queue pair has of those asked for.
+fn granted(asked: QpCap) -> QpCap {
+    QpCap {
+        max_inline_data: asked.max_inline_data.max(INLINE),
+        ..asked
+    }
+}
+
 const fn service(kind: c_int) -> Option<Service> {
     match kind {
         2 => Some(Service::ReliableConnection),
@@ -123,16 +137,18 @@ fn options(pd: &Pd, asked: &QpInitAttr, service: Service) -> Result<QueuePairOpt
     })
 }
 
-/// Creates a queue pair: with so many operations of `ibv_wr_*` if it is to have them, or the one for management datagrams.
+/// Creates a queue pair: with so many operations of `ibv_wr_*` if it is to have them, or the one for management datagrams. Says
+/// in `asked` which sizes it has.
 fn create(
     pd: Handle<Pd>,
-    asked: &QpInitAttr,
+    asked: &mut QpInitAttr,
     operations: Option<u64>,
     management: bool,
 ) -> Result<*const IbvQp, Errno> {
     let pd = pd.get()?;
     let service = service(asked.qp_type).ok_or(Errno::NOT_SUPPORTED)?;
-    let options = options(pd, asked, service)?;
+    let cap = granted(asked.cap);
+    let options = options(pd, &QpInitAttr { cap, ..*asked }, service)?;
     let functions = pair_ex::functions(service, operations)?;
     let nic = pd.own.nic.clone();
     let number = match management {
@@ -158,16 +174,18 @@ fn create(
         nic,
         number,
         service,
-        cap: asked.cap,
+        cap,
         signal_all: asked.sq_sig_all != 0,
         attributes: Mutex::default(),
         batch: operations.map(|_| Batch::default()),
         owed_events: Arc::default(),
+        _domain: pd.own.uses.add(),
     };
     let public = IbvQpEx { base, ..functions };
     let nic = own.nic.clone();
     let known = Known::within(pd, own.owed_events.clone())?;
     let object = Box::new(With { public, own });
+    asked.cap = cap;
     Ok(nic.pairs.publish(number.get(), object, known))
 }
 
@@ -189,7 +207,7 @@ callback! {
         if with & mask::PD == 0 {
             return Err(Errno::INVALID);
         }
-        let plain = QpInitAttr {
+        let mut plain = QpInitAttr {
             qp_context: attributes.qp_context,
             send_cq: attributes.send_cq,
             recv_cq: attributes.recv_cq,
@@ -199,7 +217,9 @@ callback! {
             sq_sig_all: attributes.sq_sig_all,
         };
         let operations = (with & mask::OPERATIONS != 0).then_some(attributes.send_ops_flags);
-        create(Handle(attributes.pd), &plain, operations, false)
+        let made = create(Handle(attributes.pd), &mut plain, operations, false)?;
+        attributes.cap = plain.cap;
+        Ok(made)
     }
 }
 

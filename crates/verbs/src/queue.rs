@@ -10,12 +10,14 @@ use crate::abi::{ConditionRoom, IbvCq, IbvCqEx, MutexRoom};
 use crate::args::Handle;
 use crate::channel::Channel;
 use crate::context::{Context, VECTORS};
+use crate::domain::Pd;
 use crate::guard::{Errno, callback, entry};
 use crate::known::Known;
 use crate::nic::Nic;
 use crate::object::{Object, With, take};
 use crate::owed::Owed;
 use crate::queue_ex::{Current, functions};
+use crate::uses::Use;
 
 /// A completion queue, of either kind.
 pub(crate) type Cq = With<IbvCqEx, Own>;
@@ -30,6 +32,7 @@ pub(crate) struct Own {
     pub(crate) current: Current,
     pub(crate) owed_completions: Arc<Owed>,
     pub(crate) owed_events: Arc<Owed>,
+    _domain: Option<Use>,
 }
 
 impl Own {
@@ -47,6 +50,8 @@ pub(crate) struct Asked {
     pub(crate) vector: u32,
     pub(crate) tag: *mut c_void,
     pub(crate) channel: Handle<Channel>,
+    /// The parent domain, if there is one.
+    pub(crate) domain: Option<Handle<Pd>>,
     /// `IBV_WC_EX_WITH_*` of what is to be read.
     pub(crate) fields: u64,
 }
@@ -59,6 +64,11 @@ pub(crate) fn create(context: Handle<Context>, asked: &Asked) -> Result<*const I
     let nic = context.own.nic.clone();
     let channel = asked.channel.option();
     channel.map_or(Ok(()), |channel| nic.check_own(&channel.own.nic))?;
+    let domain = asked.domain.map(Handle::get).transpose()?;
+    if let Some(domain) = domain {
+        nic.check_own(&domain.own.nic)?;
+        domain.own.is_parent().then_some(()).ok_or(Errno::INVALID)?;
+    }
     let queue = nic.device.create_completion_queue(asked.room)?;
     let channel = channel.map(|channel| channel.own.channel);
     if let Err(error) = nic.device.set_channel(queue, channel) {
@@ -83,6 +93,7 @@ pub(crate) fn create(context: Handle<Context>, asked: &Asked) -> Result<*const I
         current: Current::default(),
         owed_completions: Arc::default(),
         owed_events: Arc::default(),
+        _domain: domain.map(|domain| domain.own.uses.add()),
     };
     let public = IbvCqEx {
         base,
@@ -117,6 +128,7 @@ entry! {
             vector: u32::try_from(vector).map_err(|_| Errno::INVALID)?,
             tag,
             channel,
+            domain: None,
             fields: 0,
         };
         create(context, &asked)

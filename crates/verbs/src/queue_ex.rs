@@ -17,8 +17,11 @@ use crate::turn::Turn;
 const FIELDS: u64 = 0x7f;
 /// `IBV_CREATE_CQ_ATTR_SINGLE_THREADED`, which changes nothing.
 const FLAGS: u32 = 1;
-/// `IBV_CQ_INIT_ATTR_MASK_FLAGS`
-const MASK: u32 = 1;
+/// `enum ibv_cq_init_attr_mask`
+mod mask {
+    pub(super) const FLAGS: u32 = 1;
+    pub(super) const PARENT_DOMAIN: u32 = 1 << 1;
+}
 /// Completions that are fetched at a time.
 const AHEAD: usize = 16;
 
@@ -119,8 +122,9 @@ impl Cq {
 callback! {
     fn create_cq_ex(context: Handle<Context>, attributes: Out<CqInitAttrEx>) -> *const IbvCqEx {
         let attributes = attributes.filled()?;
-        let flags = if attributes.comp_mask & MASK != 0 { attributes.flags } else { 0 };
-        let unknown = attributes.comp_mask & !MASK != 0 || flags & !FLAGS != 0;
+        let with = attributes.comp_mask;
+        let flags = if with & mask::FLAGS != 0 { attributes.flags } else { 0 };
+        let unknown = with & !(mask::FLAGS | mask::PARENT_DOMAIN) != 0 || flags & !FLAGS != 0;
         if unknown || attributes.wc_flags & !FIELDS != 0 {
             return Err(Errno::NOT_SUPPORTED);
         }
@@ -129,6 +133,7 @@ callback! {
             vector: attributes.comp_vector,
             tag: attributes.cq_context,
             channel: Handle(attributes.channel),
+            domain: (with & mask::PARENT_DOMAIN != 0).then_some(Handle(attributes.parent_domain)),
             fields: attributes.wc_flags,
         };
         create(context, &asked).map(<*const IbvCq>::cast)

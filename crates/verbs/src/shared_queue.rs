@@ -15,6 +15,7 @@ use crate::known::Known;
 use crate::nic::Nic;
 use crate::object::{Object, With, take};
 use crate::owed::Owed;
+use crate::uses::Use;
 
 /// A shared receive queue.
 pub(crate) type Srq = With<IbvSrq, Own>;
@@ -26,6 +27,7 @@ pub(crate) struct Own {
     /// Pieces of a receive at most.
     pub(crate) pieces: u32,
     pub(crate) owed_events: Arc<Owed>,
+    _domain: Use,
 }
 
 fn create(
@@ -53,6 +55,7 @@ fn create(
         queue,
         pieces: attributes.max_sge,
         owed_events: Arc::default(),
+        _domain: pd.own.uses.add(),
     };
     let nic = own.nic.clone();
     let known = Known::within(pd, own.owed_events.clone())?;

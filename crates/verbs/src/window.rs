@@ -14,6 +14,7 @@ use crate::memory::{Mr, rights};
 use crate::nic::Nic;
 use crate::object::{Object, With, give, take};
 use crate::pair::Qp;
+use crate::uses::Use;
 
 /// A memory window.
 pub(crate) type Mw = With<IbvMw, Own>;
@@ -21,6 +22,7 @@ pub(crate) type Mw = With<IbvMw, Own>;
 #[derive(Debug)]
 pub(crate) struct Own {
     nic: Arc<Nic>,
+    _domain: Use,
 }
 
 /// `IBV_ACCESS_ZERO_BASED`
@@ -47,13 +49,13 @@ pub(crate) fn binding(window: Handle<Mw>, key: u32, to: &MwBindInfo) -> Result<O
 callback! {
     fn alloc_mw(pd: Handle<Pd>, kind: c_int) -> *const IbvMw {
         let pd = pd.get()?;
-        let own = match kind {
+        let asked = match kind {
             1 => WindowType::One,
             2 => WindowType::Two,
             _ => return Err(Errno::INVALID),
         };
         let nic = pd.own.nic.clone();
-        let window = nic.device.allocate_window(pd.own.domain, own)?;
+        let window = nic.device.allocate_window(pd.own.domain, asked)?;
         let public = IbvMw {
             context: pd.public.context,
             pd: pd.public(),
@@ -61,7 +63,8 @@ callback! {
             handle: 0,
             kind,
         };
-        Ok(give(Box::new(With { public, own: Own { nic } })))
+        let own = Own { nic, _domain: pd.own.uses.add() };
+        Ok(give(Box::new(With { public, own })))
     }
 
     /// Binds a window of type 1; it has its next key as soon as that is posted.

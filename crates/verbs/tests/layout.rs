@@ -40,6 +40,7 @@ fn pairs() -> Vec<Pair> {
         QpAttr = "struct ibv_qp_attr"; Sge = "struct ibv_sge"; SendWr = "struct ibv_send_wr"; RecvWr = "struct ibv_recv_wr";
         Wc = "struct ibv_wc"; AsyncEvent = "struct ibv_async_event"; DeviceAttr = "struct ibv_device_attr";
         DeviceAttrEx = "struct ibv_device_attr_ex"; RssCaps = "struct ibv_rss_caps"; GidEntry = "struct ibv_gid_entry";
+        IbvTd = "struct ibv_td"; TdInitAttr = "struct ibv_td_init_attr"; ParentDomainInitAttr = "struct ibv_parent_domain_init_attr";
         AhAttr = "struct ibv_ah_attr"; Grh = "struct ibv_grh"; SrqAttr = "struct ibv_srq_attr";
         SrqInitAttr = "struct ibv_srq_init_attr"; SrqInitAttrEx = "struct ibv_srq_init_attr_ex";
         CqInitAttrEx = "struct ibv_cq_init_attr_ex"; ValuesEx = "struct ibv_values_ex"; Ece = "struct ibv_ece";
@@ -56,7 +57,7 @@ fn offsets_of_objects() -> Vec<Pair> {
         IbvDevice = "struct ibv_device": node_type, transport_type, name, dev_name, dev_path, ibdev_path;
         ContextOps = "struct ibv_context_ops": alloc_mw, bind_mw, dealloc_mw, poll_cq, req_notify_cq, post_srq_recv, post_send, post_recv;
         IbvContext = "struct ibv_context": device, ops, cmd_fd, async_fd, num_comp_vectors, mutex, abi_compat;
-        VerbsContext = "struct verbs_context": query_port, modify_cq, query_rt_values, create_cq_ex, query_device_ex, open_qp,
+        VerbsContext = "struct verbs_context": query_port, advise_mr, alloc_null_mr, alloc_parent_domain, dealloc_td, alloc_td, modify_cq, query_rt_values, create_cq_ex, query_device_ex, open_qp,
             create_qp_ex, get_srq_num, create_srq_ex, open_xrcd, close_xrcd, sz, context;
         IbvMr = "struct ibv_mr": pd, addr, length, handle, lkey, rkey;
         IbvMw = "struct ibv_mw": pd, rkey, handle, kind = "type";
@@ -100,6 +101,7 @@ fn offsets_of_values() -> Vec<Pair> {
         Grh = "struct ibv_grh": paylen, next_hdr, hop_limit, sgid, dgid;
         SrqInitAttrEx = "struct ibv_srq_init_attr_ex": attr, comp_mask, srq_type, pd, xrcd, cq, tm_cap;
         CqInitAttrEx = "struct ibv_cq_init_attr_ex": cq_context, channel, comp_vector, wc_flags, comp_mask, flags, parent_domain;
+        ParentDomainInitAttr = "struct ibv_parent_domain_init_attr": td, comp_mask, alloc, free, pd_context;
         MwBind = "struct ibv_mw_bind": send_flags, bind_info;
         MwBindInfo = "struct ibv_mw_bind_info": addr, length, mw_access_flags;
     }

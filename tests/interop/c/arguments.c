@@ -149,7 +149,7 @@ static void requests(void)
 	EXPECT(ibv_post_send(qp, &wr, &bad) == EINVAL);
 	wr.opcode = IBV_WR_SEND;
 	wr.send_flags = IBV_SEND_INLINE;
-	sges[0].length = 17;
+	sges[0].length = 65;
 	EXPECT(ibv_post_send(qp, &wr, &bad) == EINVAL);
 	receive.num_sge = 2;
 	EXPECT(ibv_post_recv(qp, &receive, &bad_receive) == EINVAL);

@@ -44,6 +44,15 @@ impl Device {
         self.with(|inner| inner.engine.keys.register((domain, rights), address, span))
     }
 
+    /// A null region, in which every address of this end is: what is written there is dropped, what is read is zeros. It has no
+    /// key for the other end, and stays as it is.
+    ///
+    /// # Errors
+    /// If the domain isn't known.
+    pub fn allocate_null(&self, domain: Domain) -> Result<Region, Error> {
+        self.with(|inner| inner.engine.keys.register_null(domain))
+    }
+
     /// Registers memory of the application, which requests name by `name`, usually its address.
     ///
     /// # Safety

@@ -226,6 +226,7 @@ impl Engine {
         let (keys, payload) = (&mut self.keys, packet.payload);
         let placed = match placement {
             Placement::Memory(remote) => {
+                self.written = true;
                 let reach = Reach {
                     keys,
                     pair: slot,
