@@ -389,12 +389,8 @@ struct Decision {
 
 impl Decision {
     /// Which of the victims' figures is compared.
-    const fn harm(&self) -> &'static str {
-        if self.tail.count == self.seeds {
-            "p99"
-        } else {
-            "goodput"
-        }
+    fn harm(&self) -> &'static str {
+        if self.by_tail() { "p99" } else { "goodput" }
     }
 
     fn gains(&self) -> Verdict {
@@ -404,11 +400,19 @@ impl Decision {
     /// By the 99th percentile if every seed has one, since how much victims with short messages get depends on what they
     /// offer in the time of contention. Otherwise it can still tell that they are harmed.
     fn harms(&self) -> Verdict {
-        let tail = Verdict::of(self.tail, self.seeds, |ratio| ratio > BAR);
-        if tail == Verdict::Insecure || self.tail.count == self.seeds {
-            return tail;
+        if self.by_tail() {
+            return self.tail();
         }
         Verdict::of(self.goodput, self.seeds, |ratio| ratio < 1.0 / BAR)
+    }
+
+    fn tail(&self) -> Verdict {
+        Verdict::of(self.tail, self.seeds, |ratio| ratio > BAR)
+    }
+
+    /// Whether the 99th percentile is compared.
+    fn by_tail(&self) -> bool {
+        self.tail.count == self.seeds || self.tail() == Verdict::Insecure
     }
 
     fn verdict(&self) -> Verdict {
@@ -526,8 +530,12 @@ fn notes(
     if decision.tail.count < of {
         let missing = of - decision.tail.count;
         let least = least_for(0.99);
+        let decides = match decision.by_tail() {
+            true => "their p99 with the others decides",
+            false => "their goodput decides",
+        };
         notes.push(format!(
-            "fewer than {least} messages of victims in a run with {missing} of {of} seeds: no p99, their goodput decides"
+            "fewer than {least} messages of victims in a run with {missing} of {of} seeds: no p99, {decides}"
         ));
     } else if missing > 0 {
         let least = least_for(0.999);

@@ -1,14 +1,14 @@
 //! How much of its rate each link is offered by messages at random times, whatever becomes of them.
 //!
-//! Offered is the expected payload over time of `poisson` workloads. Each source sends equally to all of its destinations;
-//! between two hosts equal ports have equal shares, and at each switch the next hops of shortest paths, as with ECMP
-//! on average. Other workloads offer no load: they begin together, or wait for what they have sent.
+//! Offered is the expected payload over time of `poisson` workloads and of incasts at Poisson times. Each source sends equally
+//! to all of its destinations; between two hosts equal ports have equal shares, and at each switch the next hops of shortest
+//! paths, as with ECMP on average. Other workloads offer no load: they begin together, or wait for what they have sent.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fairlane_scenario::{Error, HostSet, LoadOf, Poisson, Verb, Workload};
-use fairlane_units::{NodeId, Time};
+use fairlane_scenario::{Error, HostSet, Incast, LoadOf, Poisson, Verb, Workload};
+use fairlane_units::{NodeId, Rate, Time};
 use serde::Serialize;
 
 use crate::routing::{Edge, Graph, HostPort, Search};
@@ -50,20 +50,38 @@ pub struct LinkLoad {
 /// tier's worst link most. Nothing if no workload has messages at random times.
 ///
 /// # Errors
-/// If a workload names hosts that aren't there.
+/// If a workload names hosts that aren't there, or its load is that of links that none of its messages passes.
 pub fn tier_loads(workloads: &[Workload], topology: &Topology) -> Result<Vec<TierLoad>, Error> {
     let graph = Graph::new(topology);
     let mut offers = Vec::new();
     for (index, workload) in (0u32..).zip(workloads) {
-        if let Workload::Poisson(it) = workload {
-            let start = Time::ZERO + it.start;
-            let window = start..start.saturating_add(it.duration);
-            let full = Matrix::of(it, index, topology)?;
-            let mut bps = Spread::of(&graph, &full);
-            let factor = factor(it, busiest(&graph, &bps));
-            bps.iter_mut().for_each(|bps| *bps *= factor);
-            offers.push((window, bps));
-        }
+        let (start, duration, factor, full) = match workload {
+            Workload::Poisson(it) => {
+                let factor = of_sources(it, index, topology)?;
+                (
+                    it.start,
+                    it.duration,
+                    factor,
+                    Matrix::of(it, index, topology)?,
+                )
+            }
+            Workload::Incast(it) => {
+                let (Some(load), Some(duration)) = (it.load, it.duration) else {
+                    continue;
+                };
+                (
+                    it.start,
+                    duration,
+                    load,
+                    Matrix::of_incast(it, index, topology)?,
+                )
+            }
+            _ => continue,
+        };
+        let start = Time::ZERO + start;
+        let mut bps = Spread::of(&graph, &full);
+        bps.iter_mut().for_each(|bps| *bps *= factor);
+        offers.push((start..start.saturating_add(duration), bps));
     }
     let mut tiers: BTreeMap<(u8, u8), Tier> = BTreeMap::new();
     for (Range { start, .. }, _) in &offers {
@@ -97,12 +115,10 @@ pub(crate) fn of_sources(poisson: &Poisson, index: u32, topology: &Topology) -> 
         return Ok(poisson.load);
     }
     let graph = Graph::new(topology);
-    let most = busiest(
-        &graph,
-        &Spread::of(&graph, &Matrix::of(poisson, index, topology)?),
-    );
+    let full = Matrix::of(poisson, index, topology)?;
+    let most = busiest(&graph, &Spread::of(&graph, &full));
     if most > 0.0 {
-        return Ok(factor(poisson, most));
+        return Ok(poisson.load / most);
     }
     let message = "is \"fabric\", but no message passes a link between switches";
     let place = format!("workload[{index}].load_of");
@@ -111,14 +127,6 @@ pub(crate) fn of_sources(poisson: &Poisson, index: u32, topology: &Topology) -> 
         message,
         "leave it out for the load of the sources' links",
     ))
-}
-
-/// What sources send over what they could if the busiest link between switches is then offered `most` of its rate.
-fn factor(poisson: &Poisson, most: f64) -> f64 {
-    match poisson.load_of {
-        LoadOf::Hosts => poisson.load,
-        LoadOf::Fabric => poisson.load / most,
-    }
 }
 
 /// The largest share of its rate that a link between switches is offered.
@@ -130,6 +138,17 @@ fn busiest(graph: &Graph, bps: &[f64]) -> f64 {
     let ports = (0..bps.len()).filter(between);
     let shares = ports.map(|port| bps[port] / graph.rates[port / 2].as_f64());
     shares.fold(0.0, f64::max)
+}
+
+/// The hosts that a key of a workload names.
+fn members(
+    set: &HostSet,
+    topology: &Topology,
+    (index, key): (u32, &str),
+) -> Result<Vec<NodeId>, Error> {
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let found = set.resolve(&hosts);
+    found.map_err(|error| error.at(format!("workload[{index}].{key}")))
 }
 
 /// Who sends how much to whom.
@@ -147,30 +166,61 @@ struct Matrix {
 
 impl Matrix {
     fn of(poisson: &Poisson, index: u32, topology: &Topology) -> Result<Self, Error> {
-        let hosts: Vec<NodeId> = topology.hosts().collect();
-        let members = |set: &HostSet, key: &str| {
-            let found = set.resolve(&hosts);
-            found.map_err(|error| error.at(format!("workload[{index}].{key}")))
-        };
-        let rates = match poisson.plane {
-            Some(plane) => topology.plane_rates(plane),
-            None => topology.host_rates(),
-        };
-        let mut matrix = Self {
+        let mut matrix = Self::empty(topology, poisson.plane, poisson.verb == Verb::Read);
+        let rates = matrix.host_rates(topology);
+        for source in members(&poisson.sources, topology, (index, "sources"))? {
+            matrix.rates[source.index()] = rates[source.index()].as_f64();
+        }
+        let destinations = members(&poisson.destinations, topology, (index, "destinations"))?;
+        destinations
+            .iter()
+            .for_each(|host| matrix.add_destination(*host));
+        Ok(matrix)
+    }
+
+    /// All that its hosts could send goes to one of them, from all others alike, also where that one reads it.
+    fn of_incast(incast: &Incast, index: u32, topology: &Topology) -> Result<Self, Error> {
+        let mut matrix = Self::empty(topology, incast.plane, false);
+        let rates = matrix.host_rates(topology);
+        let hosts = members(&incast.hosts, topology, (index, "hosts"))?;
+        let all: f64 = hosts.iter().map(|host| rates[host.index()].as_f64()).sum();
+        let receiver = incast.receiver.map(NodeId::new);
+        match receiver {
+            Some(receiver) => matrix.add_destination(receiver),
+            None => hosts.iter().for_each(|host| matrix.add_destination(*host)),
+        }
+        let senders: Vec<&NodeId> = hosts
+            .iter()
+            .filter(|host| Some(**host) != receiver)
+            .collect();
+        for sender in &senders {
+            matrix.rates[sender.index()] = all / senders.len() as f64;
+        }
+        Ok(matrix)
+    }
+
+    fn empty(topology: &Topology, plane: Option<u8>, reads: bool) -> Self {
+        Self {
             rates: vec![0.0; topology.nodes.len()],
             receives: vec![false; topology.nodes.len()],
             destinations: 0,
-            plane: poisson.plane,
-            reads: poisson.verb == Verb::Read,
-        };
-        for source in members(&poisson.sources, "sources")? {
-            matrix.rates[source.index()] = rates[source.index()].as_f64();
+            plane,
+            reads,
         }
-        for destination in members(&poisson.destinations, "destinations")? {
-            matrix.receives[destination.index()] = true;
-            matrix.destinations += 1;
+    }
+
+    fn host_rates(&self, topology: &Topology) -> Vec<Rate> {
+        match self.plane {
+            Some(plane) => topology.plane_rates(plane),
+            None => topology.host_rates(),
         }
-        Ok(matrix)
+    }
+
+    fn add_destination(&mut self, host: NodeId) {
+        if let Some(receives) = self.receives.get_mut(host.index()) {
+            *receives = true;
+            self.destinations += 1;
+        }
     }
 
     /// What a host sends to each of its destinations.
@@ -183,7 +233,7 @@ impl Matrix {
     }
 }
 
-/// Hosts at the same switches, whose paths to others don't differ between switches.
+/// Hosts at the same switches by links of the same rates, whose paths to others don't differ between switches.
 #[derive(Default)]
 struct Group {
     hosts: Vec<NodeId>,
@@ -243,7 +293,7 @@ impl<'a> Spread<'a> {
     }
 
     fn find_groups(&mut self) {
-        let mut groups: BTreeMap<Vec<u32>, Group> = BTreeMap::new();
+        let mut groups: BTreeMap<Vec<(u32, u64)>, Group> = BTreeMap::new();
         for (node, edges) in (0u32..).zip(&self.graph.edges) {
             let host = NodeId::new(node);
             let receives = self.matrix.receives[host.index()];
@@ -252,8 +302,9 @@ impl<'a> Spread<'a> {
             {
                 continue;
             }
-            let switches = edges.iter().map(|edge| edge.to).collect();
-            let group = groups.entry(switches).or_default();
+            let rate = |edge: &Edge| self.graph.rates[edge.port as usize / 2].as_bps();
+            let links = edges.iter().map(|edge| (edge.to, rate(edge))).collect();
+            let group = groups.entry(links).or_default();
             let each = self.matrix.each(host);
             group.hosts.push(host);
             group.ports.resize(edges.len(), PortUse::default());

@@ -69,10 +69,12 @@ const ROUNDING: f64 = 1e-9;
 
 fn loads(loaded: &Loaded) -> Result<Vec<TierLoad>, Error> {
     let workloads = &loaded.scenario.workload;
-    match workloads
-        .iter()
-        .any(|one| matches!(one, Workload::Poisson(_)))
-    {
+    let is_random = |one: &Workload| match one {
+        Workload::Poisson(_) => true,
+        Workload::Incast(it) => it.load.is_some(),
+        _ => false,
+    };
+    match workloads.iter().any(is_random) {
         true => tier_loads(workloads, &build_topology(loaded)?),
         false => Ok(Vec::new()),
     }

@@ -160,3 +160,22 @@ fn packets_have_the_headers_of_their_own_control() {
         plain + 2 * 42
     );
 }
+
+/// Messages that share connections have the control of their own workload, over one path or several.
+#[test]
+fn workloads_with_controls_of_their_own_share_no_connection() {
+    let text = SIZES.to_owned()
+        + &message((0, 2, 10), &fixed("1Gbps"))
+        + &message((0, 2, 200), &fixed("4Gbps"));
+    for paths in [1, 2] {
+        let finish = |connections: &str| {
+            let set = format!("multipath={{ paths = {paths}, connections = \"{connections}\" }}");
+            ns(&complete(&loaded(&text, &[&set])), 1)
+        };
+        let [own, shared] = ["message", "pair"].map(finish);
+        assert!(
+            (shared / own - 1.0).abs() < 0.01,
+            "{paths} paths: {shared}, alone {own}"
+        );
+    }
+}

@@ -70,3 +70,26 @@ fn a_long_message_at_the_end_does_not_dilute_what_arrived_before() {
         "{whole:?}, expected {expected}"
     );
 }
+
+/// What is placed is known to the sampling interval: of arrivals within one, nothing is said.
+#[test]
+fn arrivals_within_a_sampling_interval_have_no_goodput_of_their_own() {
+    let list = [
+        (0, 1, 1000, "0us"),
+        (0, 1, 1000, "1us"),
+        (0, 1, 1000, "5us"),
+        (2, 3, 400_000, "10us"),
+    ];
+    for interval in ["50us", "5us"] {
+        let set = format!("output.sample_interval=\"{interval}\"");
+        let results = run(&loaded(&(star(4) + &flows(&list)), &[&set]));
+        assert_eq!(Goodput::of(&results), Goodput::of_run(&results));
+    }
+    // Three messages of 1 kB in 10 us.
+    let results = run(&loaded(
+        &(star(4) + &flows(&list)),
+        &["output.sample_interval=\"1us\""],
+    ));
+    let goodput = Goodput::of(&results);
+    assert!((goodput.gbps - 2.4).abs() < 0.01, "{goodput:?}");
+}

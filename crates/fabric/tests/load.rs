@@ -209,3 +209,92 @@ fn planes_share_what_no_workload_binds_to_one() {
         assert!((bound.2 - one.2 / 4.0).abs() < 1e-9 && (bound.3 - one.3).abs() < 1e-9);
     }
 }
+
+/// Rounds at Poisson times: all that hosts could send, times the load, goes to the receiver, or to all alike.
+#[test]
+fn incasts_at_poisson_times_offer_load() {
+    let incast = |load: f64, more: &str| {
+        format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 8\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             fabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             [[workload]]\nkind = \"incast\"\ndegree = 8\nsize = \"20kB\"\nload = {load}\n\
+             duration = \"300us\"\n{more}"
+        )
+    };
+    // 16 hosts of 100 Gb/s: 1,440 Gb/s to host 0, of which 8 of 15 senders are behind the other leaf.
+    let one = loaded(&incast(0.9, "receiver = 0\n"), &[]);
+    let far = 14.4 * 8.0 / 15.0;
+    let to_host = [
+        (0, 1, 0.9, 0.96),
+        (1, 2, far / 2.0, far),
+        (2, 1, far / 2.0, far),
+        (1, 0, 0.9, 14.4),
+    ];
+    assert_shares(&one, &to_host);
+    assert!(!warnings::before(&one).unwrap().is_empty());
+    // To all alike: 80 Gb/s of each leaf's hosts, 8 of 15 to the other.
+    let all = loaded(&incast(0.1, ""), &[]);
+    let far = 0.8 * 8.0 / 15.0;
+    assert_shares(
+        &all,
+        &[
+            (0, 1, 0.1, 0.1),
+            (1, 2, far, far),
+            (2, 1, far, far),
+            (1, 0, 0.1, 0.1),
+        ],
+    );
+    // Asked for by READ it comes from the others all the same.
+    let read = loaded(&incast(0.9, "receiver = 0\nverb = \"read\"\n"), &[]);
+    assert_shares(&read, &to_host);
+    // Rounds at regular times have none.
+    let regular = "[[workload]]\nkind = \"incast\"\ndegree = 2\nsize = \"20kB\"\n";
+    assert_shares(&loaded(&(star(4) + regular), &[]), &[]);
+}
+
+/// Hosts at the same two switches, whose fast link leads to one or the other.
+#[test]
+fn hosts_at_the_same_switches_send_by_their_fast_links() {
+    let topology = "6 2 9\n4 5\n0 4 400Gbps 1us 0\n0 5 100Gbps 1us 0\n1 4 400Gbps 1us 0\n1 5 100Gbps 1us 0\n\
+                    2 4 100Gbps 1us 0\n2 5 400Gbps 1us 0\n3 4 100Gbps 1us 0\n3 5 400Gbps 1us 0\n4 5 400Gbps 1us 0\n";
+    let case = loaded_with("fast-links", topology, &poisson(0.4, ""), &[]);
+    // Each offers 200 Gb/s, two thirds of it to the two hosts whose fast links are at the other switch.
+    let between = 2.0 * 200.0 * 2.0 / 3.0 / 400.0;
+    let offered = 4.0 * 200.0 / (4.0 * 400.0 + 4.0 * 100.0);
+    assert_shares(
+        &case,
+        &[
+            (0, 1, offered, 0.5),
+            (1, 1, between, between),
+            (1, 0, offered, 0.5),
+        ],
+    );
+    let fabric = loaded_with(
+        "fast-links",
+        topology,
+        &poisson(0.5, "load_of = \"fabric\"\n"),
+        &[],
+    );
+    let half = 0.5 / between;
+    assert_shares(
+        &fabric,
+        &[
+            (0, 1, half * offered, half * 0.5),
+            (1, 1, 0.5, 0.5),
+            (1, 0, half * offered, half * 0.5),
+        ],
+    );
+}
+
+#[test]
+fn a_load_of_links_that_nothing_passes_is_refused() {
+    let text = star(4) + &poisson(0.4, "load_of = \"fabric\"\n");
+    let error = warnings::before(&loaded(&text, &[]))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("workload[0].load_of") && error.contains("no message passes"),
+        "{error}"
+    );
+}

@@ -80,8 +80,8 @@ words! {
     Connections = Message {
         /// Every message has one of its own.
         Message "message",
-        /// Messages with equal source, destination, class, tenant and number of paths share one; of collectives and programs
-        /// those of one communicator and channel. A shared connection sends them in the order of posting, stays open and
+        /// Messages of a workload with equal source, destination, class, tenant and number of paths share one; of collectives
+        /// and programs those of one communicator and channel. A shared connection sends them in the order of posting, stays open and
         /// keeps what congestion control has learnt.
         Pair "pair",
     }

@@ -50,13 +50,20 @@ fn run(results: &Results) -> (Time, Time) {
     (totals.first_start, totals.end.max(totals.first_start))
 }
 
-/// From the first to the last post of a message, if half of the messages that were posted had completed by then. If not,
-/// messages came as one batch, and the run is about how long that takes.
+/// The fewest sampling intervals of a time of which it is said what was placed in it: what the last one holds is taken for even.
+const FEWEST_INTERVALS: u64 = 10;
+
+/// From the first to the last post of a message, if half of the messages that were posted had completed by then and that
+/// takes enough sampling intervals. If not, messages came as one batch, and the run is about how long
+/// that takes.
 fn arrivals(results: &Results) -> Option<(Time, Time)> {
     let posted = || results.messages.iter().filter(|message| message.posted);
     let last = posted().map(|message| message.start).max()?;
     let is_done = |message: &&MessageRecord| message.finish.is_some_and(|finish| finish <= last);
     let first = results.totals.first_start;
+    if last.saturating_since(first) < results.series.interval.saturating_mul(FEWEST_INTERVALS) {
+        return None;
+    }
     (2 * posted().filter(is_done).count() >= posted().count()).then_some((first, last))
 }
 

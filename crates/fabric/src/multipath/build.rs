@@ -23,9 +23,20 @@ const MOST_SUBFLOWS: usize = 1 << 26;
 const DYNAMIC: u16 = 0xc000;
 const DYNAMIC_PORTS: u32 = 1 << 14;
 
-/// The messages that share a connection: source, destination, class, tenant, the plane that they name, and how many
-/// paths they have.
-type Sharing = (NodeId, NodeId, u8, TenantId, Option<u8>, u32);
+/// What the messages that share a connection have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Sharing {
+    connection: u32,
+    /// Workloads may have congestion controls of their own.
+    workload: u32,
+    source: NodeId,
+    destination: NodeId,
+    class: u8,
+    tenant: TenantId,
+    /// The plane that they name.
+    plane: Option<u8>,
+    paths: u32,
+}
 
 /// Builds what stands behind messages with several paths; `None` if there are none. `specs` are messages, then
 /// queue pairs that stay open; those of paths get a specification each behind them.
@@ -91,25 +102,27 @@ fn divide(
 ) -> Result<Divided, Error> {
     let (mut bundles, mut of_message) = (Vec::<Bundle>::new(), vec![NONE; messages]);
     let mut of_subflow = Vec::new();
-    let mut known: BTreeMap<(u32, Sharing), u32> = BTreeMap::new();
+    let mut known: BTreeMap<Sharing, u32> = BTreeMap::new();
     for message in 0..messages {
         let spec = specs[message];
         let paths = paths_of(section, &loaded.scenario.workload, &spec);
         if paths <= 1 {
             continue;
         }
-        let sharing = (
-            spec.source,
-            spec.destination,
-            spec.class,
-            spec.tenant,
-            spec.plane,
+        let sharing = |connection| Sharing {
+            connection,
+            workload: spec.workload,
+            source: spec.source,
+            destination: spec.destination,
+            class: spec.class,
+            tenant: spec.tenant,
+            plane: spec.plane,
             paths,
-        );
+        };
         let shares = shares(&loaded.scenario, &spec);
         let next = bundles.len() as u32;
         let bundle = match spec.connection.filter(|_| shares) {
-            Some(connection) => *known.entry((connection, sharing)).or_insert(next),
+            Some(connection) => *known.entry(sharing(connection)).or_insert(next),
             None => next,
         };
         of_message[message] = bundle;
