@@ -9,6 +9,7 @@ mod arguments;
 mod connections;
 mod example;
 mod faults;
+mod fields;
 mod oracle;
 mod pair;
 mod perftest;

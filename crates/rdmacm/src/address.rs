@@ -8,8 +8,9 @@ use fairlane_verbs_abi::{Gid, IbvContext};
 
 use crate::channel;
 use crate::guard::{Errno, entry};
-use crate::layout::{CmId, SockAddr, event};
+use crate::layout::{CmId, PathRecord, SockAddr, event};
 use crate::object::{Ptr, read};
+use crate::port::Port;
 use crate::world::{self, World};
 
 const INET: u16 = libc::AF_INET as u16;
@@ -74,15 +75,36 @@ pub(crate) fn of_program(at: *const SockAddr) -> Result<SocketAddr, Errno> {
     own.address().ok_or(Errno::INVALID)
 }
 
+/// An address of C with its length, which is 0 if there is none.
+pub(crate) fn of_length(at: *const SockAddr, length: u32) -> Result<Option<SocketAddr>, Errno> {
+    if at.is_null() || length == 0 {
+        return Ok(None);
+    }
+    if (length as usize) < size_of::<u16>() {
+        return Err(Errno::INVALID);
+    }
+    let family = read(at.cast::<u16>()).and_then(SockAddr::length);
+    let needs = family.ok_or(Errno(libc::EAFNOSUPPORT))?;
+    match length as usize >= needs {
+        true => of_program(at).map(Some),
+        false => Err(Errno::INVALID),
+    }
+}
+
 /// Puts an id at a device.
 pub(crate) fn settle_at(world: &mut World, key: usize, port: usize) {
-    let (context, address) = (world.ports[port].context, world.ports[port].address);
+    let Port {
+        context,
+        domain,
+        address,
+        ..
+    } = world.ports[port];
     let Some(id) = world.ids.get_mut(&key) else {
         return;
     };
     id.port = Some(port);
     let seen = id.pointer.seen();
-    seen.verbs = context.0;
+    (seen.verbs, seen.pd) = (context.0, domain.0);
     seen.port_num = 1;
     seen.route.pkey = 0xffff_u16.to_be();
     seen.route.sgid = Gid {
@@ -172,31 +194,51 @@ fn resolve(id: *mut CmId, from: Option<SocketAddr>, to: SocketAddr) -> Result<()
     Ok(())
 }
 
-/// `struct ibv_sa_path_rec`: two GIDs, LIDs and numbers. Programs look at what is there.
-const PATH: usize = 64;
-
-/// Forgets the path of an id.
-pub(crate) fn forget_route(id: Ptr<CmId>) {
-    let route = &mut id.seen().route;
-    // SAFETY: it is null or has been allocated below.
-    unsafe { libc::free(route.path_rec) };
-    (route.path_rec, route.num_paths) = (std::ptr::null_mut(), 0);
+/// The path of a RoCE device as the kernel gives it to programs (`cma_resolve_iboe_route`).
+mod path {
+    /// `IB_SA_EQ`: a number is exactly that.
+    pub(super) const EXACTLY: u8 = 2;
+    /// `IB_RATE_100_GBPS`: as fast as the device says that it is.
+    pub(super) const RATE: u8 = 16;
+    /// `CMA_IBOE_PACKET_LIFETIME`: 1.07 s.
+    pub(super) const LIFETIME: u8 = 18;
+    /// `IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL`.
+    pub(super) const PREFERENCE: u8 = 0x2b;
 }
 
-fn set_route(id: Ptr<CmId>) -> Result<(), Errno> {
-    forget_route(id);
-    let route = &mut id.seen().route;
-    // SAFETY: it takes numbers.
-    let path = unsafe { libc::calloc(1, PATH) };
-    if path.is_null() {
-        return Err(Errno::NO_MEMORY);
+/// Gives an id the path between its two ends.
+pub(crate) fn set_route(world: &World, key: usize) {
+    let Some(id) = world.ids.get(&key) else {
+        return;
+    };
+    let port = id.port.and_then(|port| world.ports.get(port));
+    let route = &mut id.pointer.seen().route;
+    let record = PathRecord {
+        dgid: route.dgid,
+        sgid: route.sgid,
+        dlid: 0,
+        slid: 0,
+        raw_traffic: 0,
+        flow_label: 0,
+        hop_limit: 64,
+        traffic_class: id.traffic_class,
+        reversible: 1,
+        numb_path: 1,
+        pkey: route.pkey,
+        sl: 0,
+        mtu_selector: path::EXACTLY,
+        mtu: port.map_or(0, |port| port.mtu),
+        rate_selector: path::EXACTLY,
+        rate: path::RATE,
+        packet_life_time_selector: path::EXACTLY,
+        packet_life_time: path::LIFETIME,
+        preference: path::PREFERENCE,
+    };
+    let before = std::mem::replace(&mut route.path_rec, Ptr::give(record).0);
+    route.num_paths = 1;
+    if !before.is_null() {
+        Ptr(before).take();
     }
-    // It begins with the GIDs of destination and source.
-    let gids = [route.dgid.raw, route.sgid.raw];
-    // SAFETY: there is room for both.
-    unsafe { path.cast::<[[u8; 16]; 2]>().write_unaligned(gids) };
-    (route.path_rec, route.num_paths) = (path, 1);
-    Ok(())
 }
 
 /// Waits for what a call brings about, if the id is one that does; the event stays with the id until the next.
@@ -270,8 +312,8 @@ entry! {
             if own.destination.is_none() {
                 return Err(Errno::INVALID);
             }
-            set_route(own.pointer)?;
-            let event = channel::event(own, event::ROUTE_RESOLVED, 0);
+            set_route(&world, id.addr());
+            let event = channel::event(world.id(id)?, event::ROUTE_RESOLVED, 0);
             world.queue(id.addr(), channel::give(event, &[], false));
         }
         complete(id)?;

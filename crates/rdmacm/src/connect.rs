@@ -10,7 +10,7 @@ use fairlane_cm::{
 use fairlane_units::QpNumber;
 use fairlane_verbs_abi::Ece;
 
-use crate::address::{complete, settle_at};
+use crate::address::{complete, set_route, settle_at};
 use crate::guard::{Errno, entry};
 use crate::id::{Id, unlisten};
 use crate::layout::{CmId, ConnParam, DATAGRAM_KEY, SockAddr};
@@ -381,4 +381,5 @@ pub(crate) fn place(world: &mut World, key: usize, port: usize, ends: (SocketAdd
         (route.source, route.destination) = (SockAddr::of(ends.0), SockAddr::of(ends.1));
         route.dgid.raw = gid_of(ends.1.ip());
     }
+    set_route(world, key);
 }

@@ -7,12 +7,12 @@ use fairlane_cm::{ConnectionId, PortSpace, Rep, Req, Service, ServiceId, SidrReq
 use fairlane_units::Psn;
 use fairlane_verbs_abi::Gid;
 
+use crate::channel;
 use crate::guard::{Errno, entry};
 use crate::layout::{Channel, CmId, Route, SockAddr};
 use crate::object::{Ptr, read, tell};
 use crate::pair::Recipe;
 use crate::world::{self, World, acknowledged};
-use crate::{address, channel};
 
 /// What is known of an id.
 #[derive(Debug)]
@@ -165,7 +165,6 @@ pub(crate) fn destroy(id: *mut CmId) -> Result<(), Errno> {
         return Err(Errno::INVALID);
     };
     drop(world);
-    address::forget_route(own.pointer);
     if own.waits {
         channel::destroy(own.channel);
     }
