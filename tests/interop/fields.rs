@@ -14,3 +14,15 @@ fn ids_have_every_field_at_every_event() {
     let _alone = alone();
     assert_program("fields", &["fields"]);
 }
+
+#[test]
+fn loopback_stands_for_every_device() {
+    let _alone = alone();
+    assert_program("fields", &["loopback"]);
+}
+
+#[test]
+fn addresses_are_shared_as_options_say() {
+    let _alone = alone();
+    assert_program("fields", &["options"]);
+}

@@ -11,7 +11,7 @@ use crate::guard::{Errno, entry};
 use crate::layout::{CmId, PathRecord, SockAddr, event};
 use crate::object::{Ptr, read};
 use crate::port::Port;
-use crate::world::{self, World};
+use crate::world::{self, Bound, World};
 
 const INET: u16 = libc::AF_INET as u16;
 const INET6: u16 = libc::AF_INET6 as u16;
@@ -114,16 +114,23 @@ pub(crate) fn settle_at(world: &mut World, key: usize, port: usize) {
 
 /// Gives an id an address of its own.
 pub(crate) fn bind(world: &mut World, id: *mut CmId, mut to: SocketAddr) -> Result<(), Errno> {
-    let space = world.id(id)?.space;
-    if world.id(id)?.bound.is_some() {
+    if to.ip().is_loopback() {
+        // Which one it is says the list of devices.
+        world.open()?;
+    }
+    let own = world.id(id)?;
+    let (space, sharing) = (own.space, own.sharing);
+    if own.bound.is_some() {
         return Err(Errno::INVALID);
     }
     if to.port() == 0 {
         to.set_port(world.free_port(space, to.ip())?);
-    } else if world.is_taken(space, to) {
-        return Err(Errno(libc::EADDRINUSE));
     }
-    if !to.ip().is_unspecified() {
+    let at = to;
+    if let Some(errno) = world.bars(&Bound { space, at, sharing }, id.addr()) {
+        return Err(errno);
+    }
+    if !world.is_any(to.ip()) {
         let port = world.port_at(to.ip().to_canonical())?;
         settle_at(world, id.addr(), port);
     }
@@ -133,15 +140,16 @@ pub(crate) fn bind(world: &mut World, id: *mut CmId, mut to: SocketAddr) -> Resu
     Ok(())
 }
 
-/// The device that leads to an address: the one whose address the system's routes choose, else the first of that version.
+/// The device that leads to an address: the one whose address the system's routes choose, else the first of that version;
+/// the first one for an address that stands for all.
 fn port_to(world: &mut World, to: SocketAddr) -> Result<usize, Errno> {
     world.open()?;
-    let any: IpAddr = if to.is_ipv4() {
+    let unspecified: IpAddr = if to.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
     } else {
         Ipv6Addr::UNSPECIFIED.into()
     };
-    let socket = UdpSocket::bind((any, 0));
+    let socket = UdpSocket::bind((unspecified, 0));
     let local = socket.and_then(|socket| socket.connect(to).and_then(|()| socket.local_addr()));
     let chosen = local.ok().and_then(|local| world.port_at(local.ip()).ok());
     let first = || {
@@ -150,18 +158,21 @@ fn port_to(world: &mut World, to: SocketAddr) -> Result<usize, Errno> {
             .iter()
             .position(|port| port.address.is_ipv4() == to.is_ipv4())
     };
-    chosen.or_else(first).ok_or(Errno(libc::EADDRNOTAVAIL))
+    let any = || world.is_any(to.ip()).then_some(0);
+    let found = chosen.or_else(first).or_else(any);
+    found.ok_or(Errno(libc::EADDRNOTAVAIL))
 }
 
 fn resolve(id: *mut CmId, from: Option<SocketAddr>, to: SocketAddr) -> Result<(), Errno> {
     let mut world = world::lock();
-    let to = SocketAddr::new(to.ip().to_canonical(), to.port());
+    world.open()?;
+    let mut to = SocketAddr::new(to.ip().to_canonical(), to.port());
     let own = world.id(id)?;
     if own.connection.is_some() || own.service.is_some() {
         return Err(Errno::INVALID);
     }
     if own.bound.is_none() {
-        let port = match from.filter(|from| !from.ip().is_unspecified()) {
+        let port = match from.filter(|from| !world.is_any(from.ip())) {
             Some(from) => world.port_at(from.ip().to_canonical())?,
             None => port_to(&mut world, to)?,
         };
@@ -180,6 +191,10 @@ fn resolve(id: *mut CmId, from: Option<SocketAddr>, to: SocketAddr) -> Result<()
         let bound = SocketAddr::new(address, bound);
         own.bound = Some(bound);
         own.pointer.seen().route.source = SockAddr::of(bound);
+    }
+    if world.is_any(to.ip()) {
+        let port = world.id(id)?.port.ok_or(Errno::NO_DEVICE)?;
+        to.set_ip(world.ports[port].address);
     }
     let own = world.id(id)?;
     own.destination = Some(to);

@@ -12,12 +12,12 @@ use fairlane_verbs_abi::Ece;
 
 use crate::address::{complete, set_route, settle_at};
 use crate::guard::{Errno, entry};
-use crate::id::{Id, unlisten};
+use crate::id::{Id, Sharing, unlisten};
 use crate::layout::{CmId, ConnParam, DATAGRAM_KEY, SockAddr};
 use crate::object::{bytes, read, tell};
 use crate::pair;
 use crate::port::Port;
-use crate::world::{self, World};
+use crate::world::{self, Bound, World};
 
 /// `RDMA_MAX_RESP_RES`, `RDMA_MAX_INIT_DEPTH`: as many as there may be.
 const MOST: u8 = 0xff;
@@ -169,15 +169,31 @@ fn listen(world: &mut World, id: *mut CmId, backlog: c_int) -> Result<(), Errno>
         crate::address::bind(world, id, any)?;
     }
     let own = world.id(id)?;
-    let port = own.bound.map_or(0, |bound| bound.port());
-    let service = ServiceId::of_port(PortSpace(own.space), port);
-    let at = own.port;
+    let (space, at, sharing) = (own.space, own.bound.ok_or(Errno::INVALID)?, own.sharing);
+    let (service, device) = (ServiceId::of_port(PortSpace(space), at.port()), own.port);
+    if sharing.reuse {
+        // Who listens shares no more.
+        let sharing = Sharing {
+            reuse: false,
+            ..sharing
+        };
+        if let Some(errno) = world.bars(&Bound { space, at, sharing }, id.addr()) {
+            return Err(errno);
+        }
+        world.id(id)?.sharing.reuse = false;
+    }
     let backlog = u32::try_from(backlog)
         .ok()
         .filter(|backlog| *backlog > 0)
         .unwrap_or(BACKLOG);
-    let ports = at.map_or(0..world.ports.len(), |at| at..at + 1);
-    for port in ports.clone() {
+    let is_meant = |port: &Port| !sharing.is_only(at) || port.address.is_ipv4() == at.is_ipv4();
+    let ports: Vec<usize> = match device {
+        Some(device) => vec![device],
+        None => (0..world.ports.len())
+            .filter(|port| is_meant(&world.ports[*port]))
+            .collect(),
+    };
+    for &port in &ports {
         let listens = world.manage(port, |manager, _| manager.listen(service, backlog));
         listens.inspect_err(|_| unlisten(world, id.addr(), service))?;
         world.listeners.insert((port, service), id.addr());

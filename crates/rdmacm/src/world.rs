@@ -11,7 +11,7 @@ use fairlane_units::Time;
 use crate::dispatch;
 use crate::guard::{Errno, one_line_for_panics};
 use crate::held::Waiting;
-use crate::id::Id;
+use crate::id::{Id, Sharing};
 use crate::inbox::Inbox;
 use crate::layout::CmId;
 use crate::object::{Event, Ptr};
@@ -211,18 +211,51 @@ impl World {
         // IANA's range of dynamic ports (RFC 6335, section 6).
         let first = crate::port::random() as u16;
         let ports = (0..=u16::MAX).map(|step| first.wrapping_add(step) | 0xc000);
-        let mut free = ports.filter(|port| !self.is_taken(space, SocketAddr::new(at, *port)));
+        let mut free = ports.filter(|port| {
+            let bound = Bound {
+                space,
+                at: SocketAddr::new(at, *port),
+                sharing: Sharing::default(),
+            };
+            self.bars(&bound, 0).is_none()
+        });
         free.next().ok_or(Errno(libc::EADDRNOTAVAIL))
     }
 
-    /// Whether an id has a port at an address; an unspecified one stands for all.
-    pub(crate) fn is_taken(&self, space: u16, at: SocketAddr) -> bool {
-        let meets = |own: SocketAddr| {
-            let [own_ip, ip] = [own.ip(), at.ip()].map(|ip| ip.to_canonical());
-            let same = own_ip == ip || own_ip.is_unspecified() || ip.is_unspecified();
-            own.port() == at.port() && same
-        };
-        let mut all = self.ids.values();
-        all.any(|id| !id.is_accepted && id.space == space && id.bound.is_some_and(meets))
+    /// Whether an address stands for all: it is unspecified, or one of loopback that none of the devices has.
+    pub(crate) fn is_any(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let is_own = || self.ports.iter().any(|port| port.address == address);
+        address.is_unspecified() || address.is_loopback() && !is_own()
     }
+
+    /// Why an id can't be bound like this beside those that there are (the kernel's `cma_check_port`).
+    pub(crate) fn bars(&self, bound: &Bound, own: usize) -> Option<Errno> {
+        let others = self.ids.iter().filter(|(key, _)| **key != own);
+        let bars = |id: &Id| {
+            let at = id.bound.filter(|at| at.port() == bound.at.port())?;
+            if id.is_accepted || id.space != bound.space || id.sharing.reuse && bound.sharing.reuse
+            {
+                return None;
+            }
+            let both_only = id.sharing.is_only(at) && bound.sharing.is_only(bound.at);
+            if both_only && at.is_ipv4() != bound.at.is_ipv4() {
+                return None;
+            }
+            if self.is_any(at.ip()) || self.is_any(bound.at.ip()) {
+                return Some(Errno(libc::EADDRNOTAVAIL));
+            }
+            let is_same = at.ip().to_canonical() == bound.at.ip().to_canonical();
+            is_same.then_some(Errno(libc::EADDRINUSE))
+        };
+        others.map(|(_, id)| id).find_map(bars)
+    }
+}
+
+/// An address that an id is bound to, or wants to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    pub(crate) space: u16,
+    pub(crate) at: SocketAddr,
+    pub(crate) sharing: Sharing,
 }

@@ -210,14 +210,131 @@ static void fields(void)
     rdma_destroy_event_channel(other);
 }
 
+static struct rdma_cm_id *make(struct rdma_event_channel *channel)
+{
+    struct rdma_cm_id *id;
+    HOLDS(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0);
+    return id;
+}
+
+static void resolve(struct rdma_cm_id *id, void *to)
+{
+    HOLDS(rdma_resolve_addr(id, NULL, to, 100) == 0);
+    rdma_ack_cm_event(next(id->channel, RDMA_CM_EVENT_ADDR_RESOLVED));
+    HOLDS(rdma_resolve_route(id, 100) == 0);
+    rdma_ack_cm_event(next(id->channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
+}
+
+// Who asks for a connection of an address is answered by an id's request, or refused.
+static void ask(struct rdma_event_channel *channel, void *to, struct rdma_cm_id *answers)
+{
+    struct rdma_conn_param param = {.qp_num = 77};
+    struct rdma_cm_id *id = make(channel);
+    struct rdma_cm_event *event;
+    resolve(id, to);
+    HOLDS(is_placed(id) && rdma_connect(id, &param) == 0);
+    if (answers) {
+        event = next(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+        struct rdma_cm_id *accepted = event->id;
+        HOLDS(event->listen_id == answers && is_placed(accepted));
+        rdma_ack_cm_event(event);
+        HOLDS(rdma_destroy_id(accepted) == 0);
+    }
+    HOLDS(rdma_get_cm_event(channel, &event) == 0 && event->event == RDMA_CM_EVENT_REJECTED);
+    // IB_CM_REJ_INVALID_SERVICE_ID, IB_CM_REJ_CONSUMER_DEFINED
+    HOLDS(event->status == (answers ? 28 : 8));
+    rdma_ack_cm_event(event);
+    HOLDS(rdma_destroy_id(id) == 0);
+}
+
+static void loopback(void)
+{
+    struct rdma_event_channel *channel = rdma_create_event_channel();
+    struct sockaddr_in home = four("127.0.0.1", 0), own = four(OWN, 0), foreign = four("10.255.255.1", 0);
+    struct sockaddr_in6 home6 = six("::1", 0);
+    struct rdma_cm_id *id = make(channel), *other = make(channel), *third = make(channel);
+    // An address of loopback that is no device's means any device, as no address does.
+    HOLDS(rdma_bind_addr(id, (struct sockaddr *)&home) == 0 && is_free(id) && rdma_get_src_port(id));
+    HOLDS(names(rdma_get_local_addr(id), sizeof home, four("127.0.0.1", ntohs(rdma_get_src_port(id)))));
+    HOLDS(rdma_bind_addr(other, (struct sockaddr *)&own) == 0 && is_placed(other));
+    HOLDS(rdma_bind_addr(third, (struct sockaddr *)&foreign) == -1 && errno == EADDRNOTAVAIL && is_free(third));
+    HOLDS(rdma_bind_addr(third, (struct sockaddr *)&home6) == 0 && is_free(third));
+    // So it is in the way of every other, and hears at every device.
+    HOLDS(rdma_destroy_id(other) == 0);
+    other = make(channel);
+    own.sin_port = home.sin_port = rdma_get_src_port(id);
+    HOLDS(rdma_bind_addr(other, (struct sockaddr *)&own) == -1 && errno == EADDRNOTAVAIL);
+    HOLDS(rdma_listen(id, 1) == 0);
+    ask(channel, &own, id);
+    // To ask for loopback is to ask at a device of the process.
+    ask(channel, &home, id);
+    home6.sin6_port = home.sin_port;
+    ask(channel, &home6, id);
+    struct sockaddr_in any = four("0.0.0.0", ntohs(home.sin_port));
+    ask(channel, &any, id);
+    HOLDS(rdma_destroy_id(id) == 0 && rdma_destroy_id(other) == 0 && rdma_destroy_id(third) == 0);
+    rdma_destroy_event_channel(channel);
+}
+
+static int set(struct rdma_cm_id *id, int name, int value)
+{
+    return rdma_set_option(id, RDMA_OPTION_ID, name, &value, sizeof value);
+}
+
+#define ONLY RDMA_OPTION_ID_AFONLY
+#define REUSE RDMA_OPTION_ID_REUSEADDR
+
+static void options(void)
+{
+    struct rdma_event_channel *channel = rdma_create_event_channel();
+    struct sockaddr_in any = four("0.0.0.0", 3260), own = four(OWN, 3260);
+    struct sockaddr_in6 any6 = six("::", 3260);
+    struct rdma_cm_id *a = make(channel), *b = make(channel), *c = make(channel);
+    char one = 1;
+    // Both wildcards only beside each other if each is one of its own version, which IPv4's is.
+    HOLDS(rdma_bind_addr(a, (struct sockaddr *)&any) == 0 && rdma_listen(a, 1) == 0);
+    HOLDS(rdma_bind_addr(b, (struct sockaddr *)&any6) == -1 && errno == EADDRNOTAVAIL);
+    HOLDS(rdma_set_option(b, RDMA_OPTION_ID, ONLY, &one, sizeof one) == -1 && errno == EINVAL);
+    HOLDS(set(b, ONLY, 1) == 0 && rdma_bind_addr(b, (struct sockaddr *)&any6) == 0 && rdma_listen(b, 1) == 0);
+    HOLDS(set(b, ONLY, 0) == -1 && errno == EINVAL);
+    ask(channel, &own, a);
+    // Alone, the one of IPv6 hears of requests by IPv4 unless it is only for IPv6.
+    HOLDS(rdma_destroy_id(a) == 0);
+    own.sin_port = any6.sin6_port = htons(3261);
+    HOLDS(set(c, ONLY, 1) == 0 && set(c, ONLY, 0) == 0);
+    HOLDS(rdma_bind_addr(c, (struct sockaddr *)&any6) == 0 && rdma_listen(c, 1) == 0);
+    ask(channel, &own, c);
+    own.sin_port = htons(3260);
+    HOLDS(rdma_destroy_id(b) == 0 && rdma_destroy_id(c) == 0);
+    b = make(channel);
+    any6.sin6_port = own.sin_port = htons(3262);
+    HOLDS(set(b, ONLY, 1) == 0 && rdma_bind_addr(b, (struct sockaddr *)&any6) == 0 && rdma_listen(b, 1) == 0);
+    ask(channel, &own, NULL);
+    HOLDS(rdma_destroy_id(b) == 0);
+    // Those that may share an address do until one listens.
+    a = make(channel), b = make(channel), c = make(channel);
+    own.sin_port = htons(3263);
+    HOLDS(set(a, REUSE, 1) == 0 && rdma_bind_addr(a, (struct sockaddr *)&own) == 0);
+    HOLDS(rdma_bind_addr(b, (struct sockaddr *)&own) == -1 && errno == EADDRINUSE);
+    HOLDS(set(b, REUSE, 1) == 0 && rdma_bind_addr(b, (struct sockaddr *)&own) == 0);
+    HOLDS(set(b, REUSE, 0) == -1 && errno == EINVAL);
+    HOLDS(rdma_listen(a, 1) == -1 && errno == EADDRINUSE);
+    HOLDS(rdma_destroy_id(b) == 0 && rdma_listen(a, 1) == 0);
+    HOLDS(set(a, REUSE, 1) == -1 && errno == EINVAL);
+    HOLDS(set(c, REUSE, 1) == 0 && rdma_bind_addr(c, (struct sockaddr *)&own) == -1 && errno == EADDRINUSE);
+    HOLDS(rdma_destroy_id(a) == 0 && rdma_destroy_id(c) == 0);
+    rdma_destroy_event_channel(channel);
+}
+
 int main(int count, char **arguments)
 {
     static const struct { const char *name; void (*run)(void); } parts[] = {
         {"hints", hints},
         {"fields", fields},
+        {"loopback", loopback},
+        {"options", options},
     };
     HOLDS(count == 2);
-    (void)six;
     alarm(20);
     for (size_t at = 0; at < sizeof parts / sizeof *parts; at++) {
         if (strcmp(parts[at].name, arguments[1]) == 0) {
