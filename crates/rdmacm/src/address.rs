@@ -158,7 +158,7 @@ fn port_to(world: &mut World, to: SocketAddr) -> Result<usize, Errno> {
             .iter()
             .position(|port| port.address.is_ipv4() == to.is_ipv4())
     };
-    let any = || world.is_any(to.ip()).then_some(0);
+    let any = || world.is_here(to.ip()).then_some(0);
     let found = chosen.or_else(first).or_else(any);
     found.ok_or(Errno(libc::EADDRNOTAVAIL))
 }
@@ -192,7 +192,7 @@ fn resolve(id: *mut CmId, from: Option<SocketAddr>, to: SocketAddr) -> Result<()
         own.bound = Some(bound);
         own.pointer.seen().route.source = SockAddr::of(bound);
     }
-    if world.is_any(to.ip()) {
+    if world.is_here(to.ip()) {
         let port = world.id(id)?.port.ok_or(Errno::NO_DEVICE)?;
         to.set_ip(world.ports[port].address);
     }

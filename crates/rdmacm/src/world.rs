@@ -1,7 +1,7 @@
 //! All that this library knows in a process, under one lock.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::inbox::Inbox;
 use crate::layout::CmId;
 use crate::object::{Event, Ptr};
 use crate::port::{Port, open_all};
-use crate::thread;
+use crate::{nearby, thread};
 
 /// Ids, channels and ports of a process.
 pub(crate) struct World {
@@ -227,6 +227,15 @@ impl World {
         let address = address.to_canonical();
         let is_own = || self.ports.iter().any(|port| port.address == address);
         address.is_unspecified() || address.is_loopback() && !is_own()
+    }
+
+    /// Whether to ask for an address is to ask at a device of this process. Of loopback it's the address that names stand for:
+    /// others may be those of other processes that are about to begin, and so may this one if a device has it.
+    pub(crate) fn is_here(&self, address: IpAddr) -> bool {
+        let named = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        let is_named = named.contains(&address.to_canonical());
+        let is_theirs = || nearby::at(address.to_canonical()).is_some();
+        address.is_unspecified() || is_named && self.is_any(address) && !is_theirs()
     }
 
     /// Why an id can't be bound like this beside those that there are (the kernel's `cma_check_port`).

@@ -3,9 +3,11 @@
 // says which part is run.
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 #include <rdma/rdma_cma.h>
@@ -326,6 +328,34 @@ static void options(void)
     rdma_destroy_event_channel(channel);
 }
 
+// Without sockets over RDMA each descriptor is an ordinary one.
+static void descriptors(void)
+{
+    int ends[2];
+    struct timeval none = {.tv_sec = 0}, short_time = {.tv_usec = 2000};
+    fd_set reads, writes;
+    HOLDS(rsocket(AF_INET, SOCK_STREAM, 0) == -1 && errno == EOPNOTSUPP);
+    HOLDS(pipe(ends) == 0);
+    struct pollfd both[] = {{.fd = ends[0], .events = POLLIN}, {.fd = ends[1], .events = POLLOUT}};
+    HOLDS(rpoll(both, 2, -1) == 1 && both[0].revents == 0 && both[1].revents == POLLOUT);
+    HOLDS(rpoll(both, 1, 0) == 0 && rpoll(both, 1, 2) == 0);
+    FD_ZERO(&reads);
+    FD_ZERO(&writes);
+    FD_SET(ends[0], &reads);
+    FD_SET(ends[1], &writes);
+    HOLDS(rselect(ends[1] + 1, &reads, &writes, NULL, NULL) == 1);
+    HOLDS(!FD_ISSET(ends[0], &reads) && FD_ISSET(ends[1], &writes));
+    FD_SET(ends[0], &reads);
+    HOLDS(rselect(ends[0] + 1, &reads, NULL, NULL, &short_time) == 0 && !FD_ISSET(ends[0], &reads));
+    HOLDS(write(ends[1], "x", 1) == 1);
+    FD_SET(ends[0], &reads);
+    HOLDS(rselect(ends[0] + 1, &reads, NULL, NULL, &none) == 1 && FD_ISSET(ends[0], &reads));
+    HOLDS(rpoll(both, 1, -1) == 1 && both[0].revents == POLLIN);
+    HOLDS(close(ends[0]) == 0 && close(ends[1]) == 0);
+    HOLDS(rselect(ends[0] + 1, &reads, NULL, NULL, &none) == -1 && errno == EBADF);
+    HOLDS(rpoll(both, 1, -1) == 1 && both[0].revents == POLLNVAL);
+}
+
 int main(int count, char **arguments)
 {
     static const struct { const char *name; void (*run)(void); } parts[] = {
@@ -333,6 +363,7 @@ int main(int count, char **arguments)
         {"fields", fields},
         {"loopback", loopback},
         {"options", options},
+        {"descriptors", descriptors},
     };
     HOLDS(count == 2);
     alarm(20);
