@@ -10,6 +10,7 @@ mod connections;
 mod example;
 mod faults;
 mod fields;
+mod gone;
 mod oracle;
 mod pair;
 mod perftest;

@@ -136,9 +136,12 @@ fn connect(world: &mut World, id: *mut CmId, param: *const ConnParam) -> Result<
         return Err(Errno(libc::EISCONN));
     }
     let at = own.port.ok_or(Errno::INVALID)?;
-    let (own, port) = (&world.ids[&id.addr()], &world.ports[at]);
-    let (_, to) = ends(own)?;
+    let (_, to) = ends(world.id(id)?)?;
     let peer = fairlane_cm::Peer::at(to.ip());
+    if let Some(neighbour) = world.meet(at, to.ip()) {
+        neighbour.ask();
+    }
+    let (own, port) = (&world.ids[&id.addr()], &world.ports[at]);
     let connection = if own.is_datagram() {
         let said = asked(param, own, port.depth).said;
         let question = SidrReq {
@@ -322,6 +325,10 @@ entry! {
             let Some((at, connection)) = own.port.zip(own.connection) else {
                 return Ok(0);
             };
+            let peer = world.id(id)?.destination.map(|destination| destination.ip());
+            if let Some(neighbour) = peer.and_then(|peer| world.meet(at, peer)) {
+                neighbour.ask();
+            }
             let ended = world.manage(at, |manager, now| {
                 manager.disconnect(connection, [0; Dreq::PRIVATE_DATA], now)
             });
@@ -398,4 +405,5 @@ pub(crate) fn place(world: &mut World, key: usize, port: usize, ends: (SocketAdd
         route.dgid.raw = gid_of(ends.1.ip());
     }
     set_route(world, key);
+    world.meet(port, ends.1.ip());
 }

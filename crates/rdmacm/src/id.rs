@@ -234,12 +234,16 @@ fn quiet(world: &mut World, key: usize) {
     };
     let (port, connection) = (own.port, own.connection.take());
     let (service, channel) = (own.service.take(), own.channel);
+    let peer = own.destination.map(|destination| destination.ip());
     if let (Some(port), Some(connection)) = (port, connection) {
         world.connections.remove(&(port, connection));
         let _ = world.manage(port, |manager, now| {
             manager.destroy(connection, now);
             Ok(())
         });
+        if let Some(peer) = peer {
+            world.part(port, peer);
+        }
     }
     if let Some(service) = service {
         unlisten(world, key, service);

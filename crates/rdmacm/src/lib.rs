@@ -23,7 +23,7 @@
 //! - `id.rs`, `channel.rs`, `address.rs`, `connect.rs`, `pair.rs`, `endpoint.rs` have the calls by what they are about.
 //! - `sockets.rs` has what sockets over RDMA do with ordinary descriptors.
 //! - `inbox.rs` has events that wait for the program.
-//! - `gsi.rs` and `verbs.rs` are libibverbs; `nearby.rs` has other processes on this machine.
+//! - `gsi.rs` and `verbs.rs` are libibverbs; `nearby.rs` says whether others are there, `leave.rs` to them that this one isn't.
 //!
 //! Sources: the manual pages of librdmacm; IBTA vol. 1 chapter 12 and annex A11.
 #![allow(
@@ -46,6 +46,7 @@ mod held;
 mod id;
 mod inbox;
 mod layout;
+mod leave;
 mod nearby;
 mod object;
 mod pair;

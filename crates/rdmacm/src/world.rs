@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::os::fd::RawFd;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 use fairlane_cm::{ConnectionId, Mad, Manager, Peer, ServiceId};
@@ -14,9 +15,10 @@ use crate::held::Waiting;
 use crate::id::{Id, Sharing};
 use crate::inbox::Inbox;
 use crate::layout::CmId;
+use crate::nearby::Neighbour;
 use crate::object::{Event, Ptr};
 use crate::port::{Port, open_all};
-use crate::{nearby, thread};
+use crate::{leave, nearby, thread};
 
 /// Ids, channels and ports of a process.
 pub(crate) struct World {
@@ -31,6 +33,8 @@ pub(crate) struct World {
     pub(crate) listeners: BTreeMap<(usize, ServiceId), usize>,
     /// Requests for services whose listeners have just gone.
     pub(crate) waiting: Waiting,
+    /// Who connections are with, by device.
+    pub(crate) neighbours: BTreeMap<(usize, IpAddr), Neighbour>,
     waker: Option<thread::Waker>,
 }
 
@@ -66,6 +70,18 @@ pub(crate) fn lock() -> Locked {
     Locked(world)
 }
 
+/// The world of this process, if it has one and nobody has the lock.
+pub(crate) fn try_lock() -> Option<Locked> {
+    let world = match WORLD.try_lock() {
+        Ok(world) => world,
+        Err(TryLockError::Poisoned(world)) => world.into_inner(),
+        Err(TryLockError::WouldBlock) => return None,
+    };
+    let process = std::process::id();
+    let is_own = world.as_ref().is_some_and(|world| world.process == process);
+    is_own.then_some(Locked(world))
+}
+
 impl Locked {
     /// Waits until some event is acknowledged.
     pub(crate) fn wait_for_acknowledgement(self) -> Self {
@@ -85,6 +101,7 @@ pub(crate) fn acknowledged() {
 impl World {
     fn new(process: u32) -> Self {
         one_line_for_panics();
+        leave::when_the_process_ends();
         Self {
             process,
             start: Instant::now(),
@@ -94,6 +111,7 @@ impl World {
             connections: BTreeMap::new(),
             listeners: BTreeMap::new(),
             waiting: Waiting::default(),
+            neighbours: BTreeMap::new(),
             waker: None,
         }
     }
@@ -153,6 +171,45 @@ impl World {
         let done = act(manager, now);
         self.watch()?;
         Ok(done?)
+    }
+
+    /// Keeps an eye on whoever has an address, as long as there are connections with it.
+    pub(crate) fn meet(&mut self, port: usize, peer: IpAddr) -> Option<&Neighbour> {
+        let own = self.ports.get(port)?.address;
+        if own == peer {
+            return None;
+        }
+        let known = self.neighbours.entry((port, peer));
+        let neighbour = known.or_insert_with(|| Neighbour::new(own, peer));
+        if let Some(waker) = &self.waker {
+            waker.wake();
+        }
+        Some(neighbour)
+    }
+
+    /// A connection is over, perhaps the last one with whoever has an address.
+    pub(crate) fn part(&mut self, port: usize, peer: IpAddr) {
+        let is_with = |id: &Id| {
+            let destination = id.destination.map(|destination| destination.ip());
+            id.connection.is_some() && id.port == Some(port) && destination == Some(peer)
+        };
+        if !self.ids.values().any(is_with) {
+            self.neighbours.remove(&(port, peer));
+        }
+    }
+
+    /// Ends connections with those who aren't there any more, by what descriptors have just said.
+    pub(crate) fn miss(&mut self, woken: impl Fn(RawFd) -> bool) {
+        let all = self.neighbours.iter();
+        let gone = all.filter(|(_, neighbour)| neighbour.is_gone(&woken));
+        let gone: Vec<(usize, IpAddr)> = gone.map(|(at, _)| *at).collect();
+        for (port, peer) in gone {
+            self.neighbours.remove(&(port, peer));
+            let _ = self.manage(port, |manager, now| {
+                manager.on_gone(peer, now);
+                Ok(())
+            });
+        }
     }
 
     /// Lets a manager hear of requests that have waited.
