@@ -2,13 +2,14 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::pair::{CLIENT, SERVER};
 use crate::setup::{alone, at, compiled};
+use crate::veth::{self, Namespaces};
 
 /// How soon whoever is left hears of it.
 const SOON: Duration = Duration::from_secs(1);
@@ -24,7 +25,20 @@ struct Party {
 impl Party {
     fn start(program: &Path, address: &str, arguments: &[&str]) -> Self {
         let mut command = at(address, &program.display().to_string());
-        let command = command.args(arguments).stderr(Stdio::null());
+        command.args(arguments);
+        Self::of(command)
+    }
+
+    /// The same in the network namespace of a process.
+    fn start_in(keeper: &str, program: &Path, address: &str, arguments: &[&str]) -> Self {
+        let mut command = at(address, "nsenter");
+        command.args(["-t", keeper, "-n", "--"]).arg(program);
+        command.args(arguments);
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
+        let command = command.stdin(Stdio::null()).stderr(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it is there");
         let said = child.stdout.take().expect("it is piped");
         let (tell, lines) = channel();
@@ -146,4 +160,32 @@ fn a_request_to_nobody_is_refused_at_once() {
     client.expect("RDMA_CM_EVENT_REJECTED 8", SOON);
     let ended = client.child.wait().expect("it is a child");
     assert_eq!(ended.code(), Some(3), "it has measured less than a second");
+}
+
+#[test]
+fn other_hosts_say_that_nobody_is_there() {
+    let _alone = alone();
+    let Some(program) = program() else { return };
+    let Some(hosts) = Namespaces::new() else {
+        return;
+    };
+    let [server, client] = &hosts.keepers;
+    let run = |mode| {
+        let arguments = ["client", veth::SERVER, mode];
+        let client = Party::start_in(client, &program, veth::CLIENT, &arguments);
+        client.expect("RDMA_CM_EVENT_ADDR_RESOLVED 0", MOST);
+        client.expect("RDMA_CM_EVENT_ROUTE_RESOLVED 0", MOST);
+        client
+    };
+    // A request comes before its server, and is refused by the other host's system.
+    run("event").expect("RDMA_CM_EVENT_REJECTED 8", SOON);
+    let mut server = Party::start_in(server, &program, veth::SERVER, &["server", veth::SERVER]);
+    server.expect("listening", MOST);
+    // It answers for a process that has been killed, too, once it is asked.
+    let mut client = run("goodbye");
+    client.expect("RDMA_CM_EVENT_ESTABLISHED 0", MOST);
+    server.kill();
+    client.expect("RDMA_CM_EVENT_DISCONNECTED 0", MOST);
+    let ended = client.child.wait().expect("it is a child");
+    assert!(ended.success(), "it has measured less than a second");
 }

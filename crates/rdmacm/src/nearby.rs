@@ -48,8 +48,8 @@ impl Neighbour {
     /// Asks whether anybody is there; only the answer that nobody is comes.
     pub(crate) fn ask(&self) {
         if let Some(probe) = &self.probe {
-            // An error of before is as good as an answer, and stays to be seen.
-            let _ = probe.send(&[]);
+            // An error of before takes the place of a datagram. If there is no way, repetitions find out.
+            let _ = probe.send(&[]).or_else(|_| probe.send(&[]));
         }
     }
 

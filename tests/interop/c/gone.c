@@ -1,6 +1,7 @@
 // Connections whose other end leaves without a word, and requests to nobody.
 //   gone server ADDRESS             tells what happens to each connection, one line each, until it is killed
-//   gone client ADDRESS MODE        connects, says so, and exits, sleeps, forks a child that exits, or waits for an event
+//   gone client ADDRESS MODE        connects, says so, and exits, sleeps, forks children, waits for an event, or
+//                                 says goodbye after a second
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -100,6 +101,14 @@ static void client(struct sockaddr *to, const char *mode)
         }
         puts("forked");
         fflush(stdout);
+    }
+    if (strcmp(mode, "goodbye") == 0) {
+        sleep(1);
+        begin = now();
+        HOLDS(rdma_disconnect(id) == 0);
+        next(&kind);
+        HOLDS(kind == RDMA_CM_EVENT_DISCONNECTED && now() - begin < 1.0);
+        return;
     }
     if (strcmp(mode, "event") == 0) {
         next(&kind);
