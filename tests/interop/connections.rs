@@ -241,7 +241,7 @@ fn every_name_of_the_library_it_stands_in_for_is_there() {
 
 /// Runs a program in C that says what is wrong.
 #[track_caller]
-fn assert_program(name: &str, arguments: &[&str]) {
+pub(crate) fn assert_program(name: &str, arguments: &[&str]) {
     let Some(program) = compiled(name, ("rdma/rdma_cma.h", "librdmacm-dev")) else {
         return;
     };

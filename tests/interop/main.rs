@@ -10,6 +10,8 @@ mod connections;
 mod example;
 mod exec;
 mod faults;
+mod fields;
+mod gone;
 mod hardware;
 mod oracle;
 mod pair;

@@ -7,8 +7,8 @@ use crate::pair::{complaint, run_at};
 use crate::perftest::VARIANTS;
 use crate::setup::{alone, has};
 
-const SERVER: &str = "10.78.0.1";
-const CLIENT: &str = "10.78.0.2";
+pub(crate) const SERVER: &str = "10.78.0.1";
+pub(crate) const CLIENT: &str = "10.78.0.2";
 
 /// Makes both namespaces, and says the numbers of the processes that keep them, which end with standard input: it closes with whoever
 /// holds its other end.
@@ -34,15 +34,15 @@ wait
 "#;
 
 /// Two network namespaces.
-struct Namespaces {
+pub(crate) struct Namespaces {
     shell: Child,
     /// The processes that keep them: the server's and the client's.
-    keepers: [String; 2],
+    pub(crate) keepers: [String; 2],
 }
 
 impl Namespaces {
     /// They, or nothing, and a line why they can't be had.
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let programs = [
             ("ip", "iproute2"),
             ("unshare", "util-linux"),

@@ -3,6 +3,7 @@
 mod arrive;
 mod calls;
 mod close;
+mod gone;
 mod question;
 mod timers;
 

@@ -1,6 +1,7 @@
 //! All connections of a manager, found by what messages and timers name.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use fairlane_units::{QpNumber, Time};
@@ -125,6 +126,14 @@ impl Table {
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Connections with a peer.
+    pub(crate) fn with(&self, peer: IpAddr) -> Vec<ConnectionId> {
+        let all = self.connections.iter();
+        all.filter(|(_, connection)| connection.peer.address == peer)
+            .map(|(id, _)| *id)
+            .collect()
     }
 
     /// Requests for a service are in nobody's backlog any more.

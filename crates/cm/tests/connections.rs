@@ -72,6 +72,53 @@ fn either_side_ends_a_connection() {
 }
 
 #[test]
+fn a_peer_that_is_gone_answers_as_nobody_does() {
+    let address = |end: usize| peer(end).address;
+    // A request is refused as for a service that nobody has, once.
+    let mut pair = Pair::new();
+    let active = pair.connect();
+    pair.ends[0].on_gone(address(0), pair.now);
+    assert_eq!(pair.ends[0].state(active), Some(State::ReqSent));
+    pair.ends[0].on_gone(address(1), pair.now);
+    let EventKind::Rejected(rej) = pair.event(0).kind else {
+        panic!("no refusal");
+    };
+    assert_eq!(rej.reason, Reason::INVALID_SERVICE_ID);
+    assert_eq!(pair.ends[0].connections(), 0);
+    // A connection is over; so is one that is being ended.
+    for is_ending in [false, true] {
+        let mut pair = Pair::new();
+        let (active, _) = pair.established();
+        if is_ending {
+            let ended = pair.ends[0].disconnect(active, [0; 220], pair.now);
+            ended.expect("it is established");
+            assert_eq!(pair.said(0).len(), 1);
+        }
+        for _ in 0..2 {
+            pair.ends[0].on_gone(address(1), pair.now);
+        }
+        assert_eq!(pair.event(0).kind, EventKind::Disconnected);
+        assert_eq!(pair.ends[0].state(active), Some(State::TimeWait));
+        // There is nobody to say anything to.
+        assert_eq!(pair.said(0), Vec::<Mad>::new());
+    }
+    // Who waits for a decision, or for the last word, is refused.
+    let mut pair = Pair::new();
+    let (_, passive, _) = pair.asked();
+    pair.ends[1].on_gone(address(0), pair.now);
+    assert!(matches!(pair.event(1).kind, EventKind::Rejected(_)));
+    assert_eq!(pair.ends[1].state(passive), Some(State::Refused));
+    let mut pair = Pair::new();
+    let (active, passive) = pair.replied();
+    pair.ends[0].on_gone(address(1), pair.now);
+    pair.ends[1].on_gone(address(0), pair.now);
+    for (end, id) in [(0, active), (1, passive)] {
+        assert!(matches!(pair.event(end).kind, EventKind::Rejected(_)));
+        assert_eq!(pair.ends[end].state(id), Some(State::Refused));
+    }
+}
+
+#[test]
 fn both_may_end_it_at_once() {
     let mut pair = Pair::new();
     let (active, passive) = pair.established();

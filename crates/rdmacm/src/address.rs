@@ -8,9 +8,10 @@ use fairlane_verbs_abi::{Gid, IbvContext};
 
 use crate::channel;
 use crate::guard::{Errno, entry};
-use crate::layout::{CmId, SockAddr, event};
+use crate::layout::{CmId, PathRecord, SockAddr, event};
 use crate::object::{Ptr, read};
-use crate::world::{self, World};
+use crate::port::Port;
+use crate::world::{self, Bound, World};
 
 const INET: u16 = libc::AF_INET as u16;
 const INET6: u16 = libc::AF_INET6 as u16;
@@ -74,15 +75,36 @@ pub(crate) fn of_program(at: *const SockAddr) -> Result<SocketAddr, Errno> {
     own.address().ok_or(Errno::INVALID)
 }
 
+/// An address of C with its length, which is 0 if there is none.
+pub(crate) fn of_length(at: *const SockAddr, length: u32) -> Result<Option<SocketAddr>, Errno> {
+    if at.is_null() || length == 0 {
+        return Ok(None);
+    }
+    if (length as usize) < size_of::<u16>() {
+        return Err(Errno::INVALID);
+    }
+    let family = read(at.cast::<u16>()).and_then(SockAddr::length);
+    let needs = family.ok_or(Errno(libc::EAFNOSUPPORT))?;
+    match length as usize >= needs {
+        true => of_program(at).map(Some),
+        false => Err(Errno::INVALID),
+    }
+}
+
 /// Puts an id at a device.
 pub(crate) fn settle_at(world: &mut World, key: usize, port: usize) {
-    let (context, address) = (world.ports[port].context, world.ports[port].address);
+    let Port {
+        context,
+        domain,
+        address,
+        ..
+    } = world.ports[port];
     let Some(id) = world.ids.get_mut(&key) else {
         return;
     };
     id.port = Some(port);
     let seen = id.pointer.seen();
-    seen.verbs = context.0;
+    (seen.verbs, seen.pd) = (context.0, domain.0);
     seen.port_num = 1;
     seen.route.pkey = 0xffff_u16.to_be();
     seen.route.sgid = Gid {
@@ -92,16 +114,23 @@ pub(crate) fn settle_at(world: &mut World, key: usize, port: usize) {
 
 /// Gives an id an address of its own.
 pub(crate) fn bind(world: &mut World, id: *mut CmId, mut to: SocketAddr) -> Result<(), Errno> {
-    let space = world.id(id)?.space;
-    if world.id(id)?.bound.is_some() {
+    if to.ip().is_loopback() {
+        // Which one it is says the list of devices.
+        world.open()?;
+    }
+    let own = world.id(id)?;
+    let (space, sharing) = (own.space, own.sharing);
+    if own.bound.is_some() {
         return Err(Errno::INVALID);
     }
     if to.port() == 0 {
         to.set_port(world.free_port(space, to.ip())?);
-    } else if world.is_taken(space, to) {
-        return Err(Errno(libc::EADDRINUSE));
     }
-    if !to.ip().is_unspecified() {
+    let at = to;
+    if let Some(errno) = world.bars(&Bound { space, at, sharing }, id.addr()) {
+        return Err(errno);
+    }
+    if !world.is_any(to.ip()) {
         let port = world.port_at(to.ip().to_canonical())?;
         settle_at(world, id.addr(), port);
     }
@@ -111,15 +140,16 @@ pub(crate) fn bind(world: &mut World, id: *mut CmId, mut to: SocketAddr) -> Resu
     Ok(())
 }
 
-/// The device that leads to an address: the one whose address the system's routes choose, else the first of that version.
+/// The device that leads to an address: the one whose address the system's routes choose, else the first of that version;
+/// the first one for an address that stands for all.
 fn port_to(world: &mut World, to: SocketAddr) -> Result<usize, Errno> {
     world.open()?;
-    let any: IpAddr = if to.is_ipv4() {
+    let unspecified: IpAddr = if to.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
     } else {
         Ipv6Addr::UNSPECIFIED.into()
     };
-    let socket = UdpSocket::bind((any, 0));
+    let socket = UdpSocket::bind((unspecified, 0));
     let local = socket.and_then(|socket| socket.connect(to).and_then(|()| socket.local_addr()));
     let chosen = local.ok().and_then(|local| world.port_at(local.ip()).ok());
     let first = || {
@@ -128,18 +158,21 @@ fn port_to(world: &mut World, to: SocketAddr) -> Result<usize, Errno> {
             .iter()
             .position(|port| port.address.is_ipv4() == to.is_ipv4())
     };
-    chosen.or_else(first).ok_or(Errno(libc::EADDRNOTAVAIL))
+    let any = || world.is_here(to.ip()).then_some(0);
+    let found = chosen.or_else(first).or_else(any);
+    found.ok_or(Errno(libc::EADDRNOTAVAIL))
 }
 
 fn resolve(id: *mut CmId, from: Option<SocketAddr>, to: SocketAddr) -> Result<(), Errno> {
     let mut world = world::lock();
-    let to = SocketAddr::new(to.ip().to_canonical(), to.port());
+    world.open()?;
+    let mut to = SocketAddr::new(to.ip().to_canonical(), to.port());
     let own = world.id(id)?;
     if own.connection.is_some() || own.service.is_some() {
         return Err(Errno::INVALID);
     }
     if own.bound.is_none() {
-        let port = match from.filter(|from| !from.ip().is_unspecified()) {
+        let port = match from.filter(|from| !world.is_any(from.ip())) {
             Some(from) => world.port_at(from.ip().to_canonical())?,
             None => port_to(&mut world, to)?,
         };
@@ -159,6 +192,10 @@ fn resolve(id: *mut CmId, from: Option<SocketAddr>, to: SocketAddr) -> Result<()
         own.bound = Some(bound);
         own.pointer.seen().route.source = SockAddr::of(bound);
     }
+    if world.is_here(to.ip()) {
+        let port = world.id(id)?.port.ok_or(Errno::NO_DEVICE)?;
+        to.set_ip(world.ports[port].address);
+    }
     let own = world.id(id)?;
     own.destination = Some(to);
     let seen = own.pointer.seen();
@@ -172,31 +209,51 @@ fn resolve(id: *mut CmId, from: Option<SocketAddr>, to: SocketAddr) -> Result<()
     Ok(())
 }
 
-/// `struct ibv_sa_path_rec`: two GIDs, LIDs and numbers. Programs look at what is there.
-const PATH: usize = 64;
-
-/// Forgets the path of an id.
-pub(crate) fn forget_route(id: Ptr<CmId>) {
-    let route = &mut id.seen().route;
-    // SAFETY: it is null or has been allocated below.
-    unsafe { libc::free(route.path_rec) };
-    (route.path_rec, route.num_paths) = (std::ptr::null_mut(), 0);
+/// The path of a RoCE device as the kernel gives it to programs (`cma_resolve_iboe_route`).
+mod path {
+    /// `IB_SA_EQ`: a number is exactly that.
+    pub(super) const EXACTLY: u8 = 2;
+    /// `IB_RATE_100_GBPS`: as fast as the device says that it is.
+    pub(super) const RATE: u8 = 16;
+    /// `CMA_IBOE_PACKET_LIFETIME`: 1.07 s.
+    pub(super) const LIFETIME: u8 = 18;
+    /// `IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL`.
+    pub(super) const PREFERENCE: u8 = 0x2b;
 }
 
-fn set_route(id: Ptr<CmId>) -> Result<(), Errno> {
-    forget_route(id);
-    let route = &mut id.seen().route;
-    // SAFETY: it takes numbers.
-    let path = unsafe { libc::calloc(1, PATH) };
-    if path.is_null() {
-        return Err(Errno::NO_MEMORY);
+/// Gives an id the path between its two ends.
+pub(crate) fn set_route(world: &World, key: usize) {
+    let Some(id) = world.ids.get(&key) else {
+        return;
+    };
+    let port = id.port.and_then(|port| world.ports.get(port));
+    let route = &mut id.pointer.seen().route;
+    let record = PathRecord {
+        dgid: route.dgid,
+        sgid: route.sgid,
+        dlid: 0,
+        slid: 0,
+        raw_traffic: 0,
+        flow_label: 0,
+        hop_limit: 64,
+        traffic_class: id.traffic_class,
+        reversible: 1,
+        numb_path: 1,
+        pkey: route.pkey,
+        sl: 0,
+        mtu_selector: path::EXACTLY,
+        mtu: port.map_or(0, |port| port.mtu),
+        rate_selector: path::EXACTLY,
+        rate: path::RATE,
+        packet_life_time_selector: path::EXACTLY,
+        packet_life_time: path::LIFETIME,
+        preference: path::PREFERENCE,
+    };
+    let before = std::mem::replace(&mut route.path_rec, Ptr::give(record).0);
+    route.num_paths = 1;
+    if !before.is_null() {
+        Ptr(before).take();
     }
-    // It begins with the GIDs of destination and source.
-    let gids = [route.dgid.raw, route.sgid.raw];
-    // SAFETY: there is room for both.
-    unsafe { path.cast::<[[u8; 16]; 2]>().write_unaligned(gids) };
-    (route.path_rec, route.num_paths) = (path, 1);
-    Ok(())
 }
 
 /// Waits for what a call brings about, if the id is one that does; the event stays with the id until the next.
@@ -270,8 +327,8 @@ entry! {
             if own.destination.is_none() {
                 return Err(Errno::INVALID);
             }
-            set_route(own.pointer)?;
-            let event = channel::event(own, event::ROUTE_RESOLVED, 0);
+            set_route(&world, id.addr());
+            let event = channel::event(world.id(id)?, event::ROUTE_RESOLVED, 0);
             world.queue(id.addr(), channel::give(event, &[], false));
         }
         complete(id)?;

@@ -10,14 +10,14 @@ use fairlane_cm::{
 use fairlane_units::QpNumber;
 use fairlane_verbs_abi::Ece;
 
-use crate::address::{complete, settle_at};
+use crate::address::{complete, set_route, settle_at};
 use crate::guard::{Errno, entry};
-use crate::id::{Id, unlisten};
+use crate::id::{Id, Sharing, unlisten};
 use crate::layout::{CmId, ConnParam, DATAGRAM_KEY, SockAddr};
 use crate::object::{bytes, read, tell};
 use crate::pair;
 use crate::port::Port;
-use crate::world::{self, World};
+use crate::world::{self, Bound, World};
 
 /// `RDMA_MAX_RESP_RES`, `RDMA_MAX_INIT_DEPTH`: as many as there may be.
 const MOST: u8 = 0xff;
@@ -136,9 +136,12 @@ fn connect(world: &mut World, id: *mut CmId, param: *const ConnParam) -> Result<
         return Err(Errno(libc::EISCONN));
     }
     let at = own.port.ok_or(Errno::INVALID)?;
-    let (own, port) = (&world.ids[&id.addr()], &world.ports[at]);
-    let (_, to) = ends(own)?;
+    let (_, to) = ends(world.id(id)?)?;
     let peer = fairlane_cm::Peer::at(to.ip());
+    if let Some(neighbour) = world.meet(at, to.ip()) {
+        neighbour.ask();
+    }
+    let (own, port) = (&world.ids[&id.addr()], &world.ports[at]);
     let connection = if own.is_datagram() {
         let said = asked(param, own, port.depth).said;
         let question = SidrReq {
@@ -169,15 +172,31 @@ fn listen(world: &mut World, id: *mut CmId, backlog: c_int) -> Result<(), Errno>
         crate::address::bind(world, id, any)?;
     }
     let own = world.id(id)?;
-    let port = own.bound.map_or(0, |bound| bound.port());
-    let service = ServiceId::of_port(PortSpace(own.space), port);
-    let at = own.port;
+    let (space, at, sharing) = (own.space, own.bound.ok_or(Errno::INVALID)?, own.sharing);
+    let (service, device) = (ServiceId::of_port(PortSpace(space), at.port()), own.port);
+    if sharing.reuse {
+        // Who listens shares no more.
+        let sharing = Sharing {
+            reuse: false,
+            ..sharing
+        };
+        if let Some(errno) = world.bars(&Bound { space, at, sharing }, id.addr()) {
+            return Err(errno);
+        }
+        world.id(id)?.sharing.reuse = false;
+    }
     let backlog = u32::try_from(backlog)
         .ok()
         .filter(|backlog| *backlog > 0)
         .unwrap_or(BACKLOG);
-    let ports = at.map_or(0..world.ports.len(), |at| at..at + 1);
-    for port in ports.clone() {
+    let is_meant = |port: &Port| !sharing.is_only(at) || port.address.is_ipv4() == at.is_ipv4();
+    let ports: Vec<usize> = match device {
+        Some(device) => vec![device],
+        None => (0..world.ports.len())
+            .filter(|port| is_meant(&world.ports[*port]))
+            .collect(),
+    };
+    for &port in &ports {
         let listens = world.manage(port, |manager, _| manager.listen(service, backlog));
         listens.inspect_err(|_| unlisten(world, id.addr(), service))?;
         world.listeners.insert((port, service), id.addr());
@@ -306,6 +325,10 @@ entry! {
             let Some((at, connection)) = own.port.zip(own.connection) else {
                 return Ok(0);
             };
+            let peer = world.id(id)?.destination.map(|destination| destination.ip());
+            if let Some(neighbour) = peer.and_then(|peer| world.meet(at, peer)) {
+                neighbour.ask();
+            }
             let ended = world.manage(at, |manager, now| {
                 manager.disconnect(connection, [0; Dreq::PRIVATE_DATA], now)
             });
@@ -381,4 +404,6 @@ pub(crate) fn place(world: &mut World, key: usize, port: usize, ends: (SocketAdd
         (route.source, route.destination) = (SockAddr::of(ends.0), SockAddr::of(ends.1));
         route.dgid.raw = gid_of(ends.1.ip());
     }
+    set_route(world, key);
+    world.meet(port, ends.1.ip());
 }

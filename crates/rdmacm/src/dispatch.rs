@@ -68,8 +68,12 @@ pub(crate) fn on_event(world: &mut World, port: usize, told: Event) {
 /// The manager knows a connection no more.
 fn forget(world: &mut World, connection: (usize, ConnectionId), key: usize) {
     world.connections.remove(&connection);
-    if let Some(id) = world.ids.get_mut(&key) {
+    let peer = world.ids.get_mut(&key).and_then(|id| {
         id.connection = None;
+        Some(id.destination?.ip())
+    });
+    if let Some(peer) = peer {
+        world.part(connection.0, peer);
     }
 }
 
@@ -93,6 +97,7 @@ fn connect_again(world: &mut World, port: usize, key: usize) -> Option<()> {
     let connection = connection.ok()?;
     world.connections.insert((port, connection), key);
     world.ids.get_mut(&key)?.connection = Some(connection);
+    world.meet(port, peer.address);
     Some(())
 }
 

@@ -13,10 +13,9 @@ use crate::object::{Event, Ptr, tell};
 use crate::pair::{self, Recipe};
 use crate::{address, channel, id, world};
 
-/// `RAI_PASSIVE`, `RAI_NUMERICHOST`, `RAI_FAMILY`
+/// `RAI_PASSIVE`, `RAI_NUMERICHOST`
 const PASSIVE: c_int = 1;
 const NUMERIC: c_int = 2;
-const FAMILY: c_int = 8;
 
 /// A listener's next request, as an id that waits itself.
 pub(crate) fn next_request(listener: *mut CmId) -> Result<*mut CmId, Errno> {
@@ -107,6 +106,9 @@ fn passive(
     let at = address::of_program(info.src_addr)?;
     let mut world = world::lock();
     address::bind(&mut world, made, at)?;
+    if !pd.is_null() {
+        world.id(made)?.pointer.seen().pd = pd;
+    }
     if !attributes.is_null() {
         world.id(made)?.recipe = Some(Ptr::<Recipe>::copy(pd, attributes));
     }
@@ -134,93 +136,129 @@ fn active(
     pair::create_for_program(made, pd, attributes)
 }
 
-/// What a program wants to know of names: node, service, flags and family.
+/// What a program wants to know of names.
 struct Names {
     node: *const c_char,
     service: *const c_char,
     is_passive: bool,
     is_numeric: bool,
+    /// 0 for any.
     family: c_int,
+    /// Of datagrams, which may have other ports by the same names.
+    is_datagram: bool,
 }
 
-/// The first address of a name, by the C library.
-fn look_up(names: &Names) -> Result<SocketAddr, Errno> {
-    // SAFETY: the structure is numbers and pointers, for which zero is right.
-    let mut hints: libc::addrinfo = unsafe { std::mem::zeroed() };
-    hints.ai_family = names.family;
-    hints.ai_socktype = libc::SOCK_STREAM;
-    hints.ai_flags = if names.is_passive {
-        libc::AI_PASSIVE
-    } else {
-        0
-    };
-    hints.ai_flags |= if names.is_numeric {
-        libc::AI_NUMERICHOST
-    } else {
-        0
-    };
-    let mut found = std::ptr::null_mut();
-    // SAFETY: names are texts or null, and there is room for the answer.
-    let code =
-        unsafe { libc::getaddrinfo(names.node, names.service, &raw const hints, &raw mut found) };
-    if code != 0 || found.is_null() {
-        return Err(Errno(if code == libc::EAI_SYSTEM {
-            Errno::last().0
-        } else {
-            libc::EADDRNOTAVAIL
-        }));
+impl Names {
+    /// The first address of the names, by the C library.
+    fn look_up(&self) -> Result<SocketAddr, Errno> {
+        // SAFETY: the structure is numbers and pointers, for which zero is right.
+        let mut hints: libc::addrinfo = unsafe { std::mem::zeroed() };
+        let or_none = |is_set, flag| if is_set { flag } else { 0 };
+        hints.ai_family = self.family;
+        hints.ai_socktype = match self.is_datagram {
+            true => libc::SOCK_DGRAM,
+            false => libc::SOCK_STREAM,
+        };
+        hints.ai_flags = or_none(self.is_passive, libc::AI_PASSIVE)
+            | or_none(self.is_numeric, libc::AI_NUMERICHOST);
+        let mut found = std::ptr::null_mut();
+        // SAFETY: names are texts or null, and there is room for the answer.
+        let code =
+            unsafe { libc::getaddrinfo(self.node, self.service, &raw const hints, &raw mut found) };
+        if code != 0 || found.is_null() {
+            return Err(Errno(if code == libc::EAI_SYSTEM {
+                Errno::last().0
+            } else {
+                libc::EADDRNOTAVAIL
+            }));
+        }
+        // SAFETY: the first answer is there.
+        let address = address::of_program(unsafe { (*found).ai_addr }.cast());
+        // SAFETY: it is the answer from above.
+        unsafe { libc::freeaddrinfo(found) };
+        address
     }
-    // SAFETY: the first answer is there.
-    let address = address::of_program(unsafe { (*found).ai_addr }.cast());
-    // SAFETY: it is the answer from above.
-    unsafe { libc::freeaddrinfo(found) };
-    address
 }
 
-fn address_info(names: &Names, hints: Option<AddrInfo>) -> Result<AddrInfo, Errno> {
-    let kind = hints.as_ref().map_or(0, |hints| hints.qp_type);
-    let space = hints.as_ref().map_or(0, |hints| hints.port_space);
-    let (kind, space) = match (kind, space) {
-        (0, 0) => (pair::RELIABLE, PortSpace::TCP.0.into()),
-        (0, space) if space == i32::from(PortSpace::UDP.0) => (pair::DATAGRAM, space),
-        (0, space) => (pair::RELIABLE, space),
-        (pair::DATAGRAM, 0) => (pair::DATAGRAM, PortSpace::UDP.0.into()),
-        (kind, 0) => (kind, PortSpace::TCP.0.into()),
-        both => both,
-    };
-    let given = hints
-        .as_ref()
-        .and_then(|hints| address::of_program(hints.src_addr).ok());
-    let found = match names.node.is_null() && names.service.is_null() {
-        true => None,
-        false => Some(look_up(names)?),
-    };
-    let (source, destination) = match names.is_passive {
-        true => (found.or(given), None),
-        false => (given, found),
-    };
-    let family = source
-        .or(destination)
-        .map_or(0, |address| i32::from(SockAddr::of(address).family));
-    let (src_addr, src_len) = allocated(source);
-    let (dst_addr, dst_len) = allocated(destination);
-    Ok(AddrInfo {
-        flags: hints.map_or(0, |hints| hints.flags),
-        family,
-        qp_type: kind,
-        port_space: space,
-        src_len,
-        dst_len,
-        src_addr,
-        dst_addr,
-        src_canonname: std::ptr::null_mut(),
-        dst_canonname: std::ptr::null_mut(),
-        route_len: 0,
-        route: std::ptr::null_mut(),
-        connect_len: 0,
-        connect: std::ptr::null_mut(),
-        next: std::ptr::null_mut(),
-    })
+/// What hints say, or nothing if there are none.
+#[derive(Clone, Copy, Default)]
+struct Hints {
+    flags: c_int,
+    family: c_int,
+    kind: c_int,
+    space: c_int,
+    source: Option<SocketAddr>,
+    destination: Option<SocketAddr>,
+}
+
+impl Hints {
+    fn of_program(hints: *const AddrInfo) -> Result<Self, Errno> {
+        // SAFETY: programs pass null or whole hints, which nobody changes meanwhile.
+        let Some(hints) = (unsafe { hints.as_ref() }) else {
+            return Ok(Self::default());
+        };
+        Ok(Self {
+            flags: hints.flags,
+            family: hints.family,
+            kind: hints.qp_type,
+            space: hints.port_space,
+            source: address::of_length(hints.src_addr, hints.src_len)?,
+            destination: address::of_length(hints.dst_addr, hints.dst_len)?,
+        })
+    }
+
+    const fn is_passive(&self) -> bool {
+        self.flags & PASSIVE != 0
+    }
+
+    /// The kind of queue pair and the port space, either of which says what the other is if that isn't said.
+    fn service(&self) -> (c_int, c_int) {
+        let (tcp, udp) = (PortSpace::TCP.0.into(), PortSpace::UDP.0.into());
+        match (self.kind, self.space) {
+            (0, 0) => (pair::RELIABLE, tcp),
+            (0, space) if space == udp => (pair::DATAGRAM, space),
+            (0, space) => (pair::RELIABLE, space),
+            (pair::DATAGRAM, 0) => (pair::DATAGRAM, udp),
+            (kind, 0) => (kind, tcp),
+            both => both,
+        }
+    }
+
+    /// A result: what hints say, except for the end that has been found by its names. A passive side with names has no
+    /// destination.
+    fn result(&self, found: Option<SocketAddr>) -> AddrInfo {
+        let (source, destination) = match found {
+            Some(_) if self.is_passive() => (found, None),
+            Some(_) => (self.source, found),
+            None => (self.source, self.destination),
+        };
+        let said = if found.is_some() { 0 } else { self.family };
+        let known = found.or(source).or(destination);
+        let family = match known.filter(|_| said == 0) {
+            Some(address) => SockAddr::of(address).family.into(),
+            None => said,
+        };
+        let (qp_type, port_space) = self.service();
+        let (src_addr, src_len) = allocated(source);
+        let (dst_addr, dst_len) = allocated(destination);
+        AddrInfo {
+            flags: self.flags,
+            family,
+            qp_type,
+            port_space,
+            src_len,
+            dst_len,
+            src_addr,
+            dst_addr,
+            src_canonname: std::ptr::null_mut(),
+            dst_canonname: std::ptr::null_mut(),
+            route_len: 0,
+            route: std::ptr::null_mut(),
+            connect_len: 0,
+            connect: std::ptr::null_mut(),
+            next: std::ptr::null_mut(),
+        }
+    }
 }
 
 fn allocated(address: Option<SocketAddr>) -> (*mut SockAddr, u32) {
@@ -263,21 +301,22 @@ entry! {
         if result.is_null() {
             return Err(Errno::INVALID);
         }
-        // SAFETY: programs pass null or hints, which are numbers and pointers.
-        let hints = (!hints.is_null()).then(|| unsafe { hints.read() });
-        if node.is_null() && service.is_null() && hints.is_none() {
+        if node.is_null() && service.is_null() && hints.is_null() {
             return Err(Errno::INVALID);
         }
-        let flags = hints.as_ref().map_or(0, |hints| hints.flags);
-        let with_family = hints.as_ref().filter(|hints| hints.flags & FAMILY != 0);
+        let hints = Hints::of_program(hints)?;
         let names = Names {
             node,
             service,
-            is_passive: flags & PASSIVE != 0,
-            is_numeric: flags & NUMERIC != 0,
-            family: with_family.map_or(0, |hints| hints.family),
+            is_passive: hints.is_passive(),
+            is_numeric: hints.flags & NUMERIC != 0,
+            // As rdma-core does, with RAI_FAMILY and without.
+            family: hints.family,
+            is_datagram: hints.service().0 == pair::DATAGRAM,
         };
-        tell(result, Ptr::give(address_info(&names, hints)?).0)?;
+        let has_names = !node.is_null() || !service.is_null();
+        let found = has_names.then(|| names.look_up()).transpose()?;
+        tell(result, Ptr::give(hints.result(found)).0)?;
         Ok(0)
     }
 

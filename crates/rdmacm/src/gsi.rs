@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Instant;
 
 use fairlane_cm::{MAD_LENGTH, Mad, Peer, Transmit, gid_of};
 use fairlane_units::QpNumber;
@@ -159,6 +160,15 @@ impl Gsi {
             self.waiting.push_back(transmit);
         }
         self.send_waiting();
+    }
+
+    /// Waits until all is sent, at most until then.
+    pub(crate) fn finish(&mut self, until: Instant) {
+        let is_busy =
+            |gsi: &Self| !gsi.waiting.is_empty() || gsi.under_way.iter().any(Option::is_some);
+        while is_busy(self) && Instant::now() < until {
+            self.take(false, |_, _| {});
+        }
     }
 
     fn send_waiting(&mut self) {

@@ -7,12 +7,12 @@ use fairlane_cm::{ConnectionId, PortSpace, Rep, Req, Service, ServiceId, SidrReq
 use fairlane_units::Psn;
 use fairlane_verbs_abi::Gid;
 
+use crate::channel;
 use crate::guard::{Errno, entry};
 use crate::layout::{Channel, CmId, Route, SockAddr};
 use crate::object::{Ptr, read, tell};
 use crate::pair::Recipe;
 use crate::world::{self, World, acknowledged};
-use crate::{address, channel};
 
 /// What is known of an id.
 #[derive(Debug)]
@@ -42,11 +42,43 @@ pub(crate) struct Id {
     pub(crate) first_psn: Psn,
     pub(crate) ack_timeout: Option<u8>,
     pub(crate) traffic_class: u8,
+    pub(crate) sharing: Sharing,
     /// What queue pairs of connections to come are made with (`rdma_create_ep`).
     pub(crate) recipe: Option<Ptr<Recipe>>,
 }
 
+/// What an id leaves to others of the address that it is bound to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sharing {
+    /// `RDMA_OPTION_ID_REUSEADDR`: others that have said so, too, may be bound to it, until one listens.
+    pub(crate) reuse: bool,
+    /// `RDMA_OPTION_ID_AFONLY`: any address is one of its own IP version.
+    pub(crate) only: Option<bool>,
+}
+
+impl Sharing {
+    /// Whether an id at an address stays with that one's IP version. The kernel takes IPv4 so, and IPv6 as `bindv6only`
+    /// says, which is 0 unless somebody has changed it.
+    pub(crate) fn is_only(self, at: SocketAddr) -> bool {
+        self.only.unwrap_or_else(|| at.is_ipv4())
+    }
+}
+
 impl Id {
+    /// Sets an option by which addresses are shared, where its state allows that.
+    fn share(&mut self, name: c_int, value: bool) -> Result<(), Errno> {
+        let is_idle = self.bound.is_none();
+        let is_open = self.service.is_none() && self.destination.is_none();
+        match name {
+            option::REUSE if is_idle || value && self.service.is_none() => {
+                self.sharing.reuse = value;
+            }
+            option::ONLY if is_open => self.sharing.only = Some(value),
+            _ => return Err(Errno::INVALID),
+        }
+        Ok(())
+    }
+
     pub(crate) const fn is_datagram(&self) -> bool {
         self.space == PortSpace::UDP.0
     }
@@ -117,6 +149,7 @@ pub(crate) fn make(
         first_psn: Psn::new(crate::port::random() & 0xff_ffff),
         ack_timeout: None,
         traffic_class: 0,
+        sharing: Sharing::default(),
         recipe: None,
     };
     world.ids.insert(pointer.key(), id);
@@ -165,7 +198,6 @@ pub(crate) fn destroy(id: *mut CmId) -> Result<(), Errno> {
         return Err(Errno::INVALID);
     };
     drop(world);
-    address::forget_route(own.pointer);
     if own.waits {
         channel::destroy(own.channel);
     }
@@ -202,12 +234,16 @@ fn quiet(world: &mut World, key: usize) {
     };
     let (port, connection) = (own.port, own.connection.take());
     let (service, channel) = (own.service.take(), own.channel);
+    let peer = own.destination.map(|destination| destination.ip());
     if let (Some(port), Some(connection)) = (port, connection) {
         world.connections.remove(&(port, connection));
         let _ = world.manage(port, |manager, now| {
             manager.destroy(connection, now);
             Ok(())
         });
+        if let Some(peer) = peer {
+            world.part(port, peer);
+        }
     }
     if let Some(service) = service {
         unlisten(world, key, service);
@@ -260,7 +296,6 @@ entry! {
         Ok(0)
     }
 
-    /// Types of service and timeouts are kept; addresses may be used again anyway, and are of one version each.
     fn rdma_set_option(
         id: *mut CmId,
         level: c_int,
@@ -270,19 +305,22 @@ entry! {
     ) -> c_int {
         let mut world = world::lock();
         let own = world.id(id)?;
+        let number = || {
+            let number = read(value.cast::<c_int>()).filter(|_| length == size_of::<c_int>());
+            number.ok_or(Errno::INVALID)
+        };
         let byte = || {
             let byte = read(value.cast::<u8>()).filter(|_| length == 1);
             byte.ok_or(Errno::INVALID)
         };
         match (level, name) {
             (option::LEVEL, option::TOS) => own.traffic_class = byte()?,
-            (option::LEVEL, option::REUSE | option::ONLY) if length == size_of::<c_int>() => {}
+            (option::LEVEL, option::REUSE | option::ONLY) => own.share(name, number()? != 0)?,
             (option::LEVEL, option::ACK_TIMEOUT) => {
                 let exponent = byte()?;
                 own.ack_timeout = Some(exponent).filter(|exponent| *exponent < 32);
                 own.ack_timeout.ok_or(Errno::INVALID)?;
             }
-            (option::LEVEL, option::REUSE | option::ONLY) => return Err(Errno::INVALID),
             _ => return Err(Errno(libc::ENOSYS)),
         }
         Ok(0)

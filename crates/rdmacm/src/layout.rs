@@ -27,6 +27,31 @@ impl Default for SockAddr {
     }
 }
 
+/// `struct ibv_sa_path_rec`. Numbers of more than a byte are in network order, as far as they are on the wire.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct PathRecord {
+    pub(crate) dgid: Gid,
+    pub(crate) sgid: Gid,
+    pub(crate) dlid: u16,
+    pub(crate) slid: u16,
+    pub(crate) raw_traffic: c_int,
+    pub(crate) flow_label: u32,
+    pub(crate) hop_limit: u8,
+    pub(crate) traffic_class: u8,
+    pub(crate) reversible: c_int,
+    pub(crate) numb_path: u8,
+    pub(crate) pkey: u16,
+    pub(crate) sl: u8,
+    pub(crate) mtu_selector: u8,
+    pub(crate) mtu: u8,
+    pub(crate) rate_selector: u8,
+    pub(crate) rate: u8,
+    pub(crate) packet_life_time_selector: u8,
+    pub(crate) packet_life_time: u8,
+    pub(crate) preference: u8,
+}
+
 /// `struct rdma_route`, with its `struct rdma_addr`.
 #[repr(C)]
 #[derive(Debug)]
@@ -36,7 +61,7 @@ pub(crate) struct Route {
     pub(crate) sgid: Gid,
     pub(crate) dgid: Gid,
     pub(crate) pkey: u16,
-    pub(crate) path_rec: *mut c_void,
+    pub(crate) path_rec: *mut PathRecord,
     pub(crate) num_paths: c_int,
 }
 
@@ -130,7 +155,7 @@ const _: () = {
     assert!(size_of::<SockAddr>() == 128 && size_of::<Route>() == 312);
     assert!(size_of::<CmId>() == 416 && size_of::<CmEvent>() == 80);
     assert!(size_of::<ConnParam>() == 24 && size_of::<UdParam>() == 56);
-    assert!(size_of::<AddrInfo>() == 96);
+    assert!(size_of::<AddrInfo>() == 96 && size_of::<PathRecord>() == 64);
 };
 
 /// `enum rdma_cm_event_type`.

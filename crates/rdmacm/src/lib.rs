@@ -21,8 +21,9 @@
 //!
 //! - `layout.rs` has structures of C, `object.rs` the pointers to them, `guard.rs` errors and panics.
 //! - `id.rs`, `channel.rs`, `address.rs`, `connect.rs`, `pair.rs`, `endpoint.rs` have the calls by what they are about.
+//! - `sockets.rs` has what sockets over RDMA do with ordinary descriptors.
 //! - `inbox.rs` has events that wait for the program.
-//! - `gsi.rs` and `verbs.rs` are libibverbs.
+//! - `gsi.rs` and `verbs.rs` are libibverbs; `nearby.rs` says whether others are there, `leave.rs` to them that this one isn't.
 //!
 //! Sources: the manual pages of librdmacm; IBTA vol. 1 chapter 12 and annex A11.
 #![allow(
@@ -45,9 +46,12 @@ mod held;
 mod id;
 mod inbox;
 mod layout;
+mod leave;
+mod nearby;
 mod object;
 mod pair;
 mod port;
+mod sockets;
 mod thread;
 mod verbs;
 mod words;

@@ -1,7 +1,7 @@
 //! Pointers that C has.
 
 use crate::guard::Errno;
-use crate::layout::{Channel, CmEvent, CmId};
+use crate::layout::{Channel, CmEvent, CmId, PathRecord};
 
 /// A pointer that this library has given to C, or has got from libibverbs.
 #[derive(Debug)]
@@ -36,9 +36,19 @@ impl Ptr<CmId> {
         unsafe { &mut *self.0 }
     }
 
-    /// Takes an id back for good.
+    /// Takes an id back for good, with its path.
     pub(crate) fn take(self) {
         // SAFETY: `give` has made it, and the world has just forgotten it.
+        let id = unsafe { Box::from_raw(self.0) };
+        if !id.route.path_rec.is_null() {
+            Ptr(id.route.path_rec).take();
+        }
+    }
+}
+
+impl Ptr<PathRecord> {
+    pub(crate) fn take(self) {
+        // SAFETY: `give` has made it, and its id has just forgotten it.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }

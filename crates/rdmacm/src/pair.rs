@@ -291,7 +291,7 @@ fn create(
     }
     let port = own.port.ok_or(Errno::INVALID)?;
     let port = world.ports.get(port).ok_or(Errno::NO_DEVICE)?;
-    let pd = if pd.is_null() { port.domain.0 } else { pd };
+    let pd = if pd.is_null() { seen.pd.cast_mut() } else { pd };
     let (send, receive, shared) = common.queues;
     let missing = |queue: *const IbvCq, entries| queue.is_null().then_some(entries);
     let entries = (
@@ -440,27 +440,25 @@ entry! {
 
     fn rdma_create_srq(id: *mut CmId, pd: *mut IbvPd, attributes: *mut SrqInitAttr) -> c_int {
         let mut world = world::lock();
-        let port = world.id(id)?.port.ok_or(Errno::INVALID)?;
-        let pd = if pd.is_null() { world.ports[port].domain } else { Ptr(pd) };
-        let queue = pd.create_shared(attributes)?;
-        let seen = world.id(id)?.pointer.seen();
-        (seen.srq, seen.pd) = (queue.0, pd.0);
+        let own = world.id(id)?;
+        own.port.ok_or(Errno::INVALID)?;
+        let seen = own.pointer.seen();
+        let pd = if pd.is_null() { seen.pd.cast_mut() } else { pd };
+        seen.srq = Ptr(pd).create_shared(attributes)?.0;
         Ok(0)
     }
 
     fn rdma_create_srq_ex(id: *mut CmId, attributes: *mut SrqInitAttrEx) -> c_int {
         let mut world = world::lock();
         let port = world.id(id)?.port.ok_or(Errno::INVALID)?;
-        let (context, domain) = (world.ports[port].context, world.ports[port].domain);
+        let context = world.ports[port].context;
+        let seen = world.id(id)?.pointer.seen();
         // SAFETY: as above.
         let asked = unsafe { attributes.as_mut() }.ok_or(Errno::INVALID)?;
         if asked.pd.is_null() {
-            asked.pd = domain.0;
+            asked.pd = seen.pd;
         }
-        let pd = asked.pd;
-        let queue = context.create_shared_ex(attributes)?;
-        let seen = world.id(id)?.pointer.seen();
-        (seen.srq, seen.pd) = (queue.0, pd);
+        seen.srq = context.create_shared_ex(attributes)?.0;
         Ok(0)
     }
 

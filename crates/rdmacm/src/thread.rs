@@ -5,6 +5,7 @@ use std::time::Duration;
 use libc::{POLLIN, pollfd};
 
 use crate::guard::Errno;
+use crate::nearby::Neighbour;
 use crate::port::Port;
 use crate::world::{self, World};
 
@@ -93,18 +94,23 @@ fn turn(waker: i32) {
             .iter()
             .any(|own| own.fd == fd && own.revents & POLLIN != 0)
     };
+    let has_said = |fd: i32| watched.iter().any(|own| own.fd == fd && own.revents != 0);
     let mut world = world::lock();
     for port in 0..world.ports.len() {
         if work(&mut world, port, woken) {
             Waker(waker).wake();
         }
     }
+    // After what they have said themselves.
+    world.miss(has_said);
 }
 
 fn watched(world: &mut World, waker: i32) -> Vec<pollfd> {
+    let neighbours = world.neighbours.values().flat_map(Neighbour::descriptors);
+    let neighbours: Vec<i32> = neighbours.collect();
     let running = world.ports.iter_mut().filter_map(Port::running);
     let managers = running.map(|(_, gsi)| gsi.fd());
-    let all = std::iter::once(waker).chain(managers);
+    let all = std::iter::once(waker).chain(managers).chain(neighbours);
     let (events, revents) = (POLLIN, 0);
     all.map(|fd| pollfd {
         fd,

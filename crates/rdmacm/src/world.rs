@@ -1,8 +1,9 @@
 //! All that this library knows in a process, under one lock.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::RawFd;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 use fairlane_cm::{ConnectionId, Mad, Manager, Peer, ServiceId};
@@ -11,12 +12,13 @@ use fairlane_units::Time;
 use crate::dispatch;
 use crate::guard::{Errno, one_line_for_panics};
 use crate::held::Waiting;
-use crate::id::Id;
+use crate::id::{Id, Sharing};
 use crate::inbox::Inbox;
 use crate::layout::CmId;
+use crate::nearby::Neighbour;
 use crate::object::{Event, Ptr};
 use crate::port::{Port, open_all};
-use crate::thread;
+use crate::{leave, nearby, thread};
 
 /// Ids, channels and ports of a process.
 pub(crate) struct World {
@@ -31,6 +33,8 @@ pub(crate) struct World {
     pub(crate) listeners: BTreeMap<(usize, ServiceId), usize>,
     /// Requests for services whose listeners have just gone.
     pub(crate) waiting: Waiting,
+    /// Who connections are with, by device.
+    pub(crate) neighbours: BTreeMap<(usize, IpAddr), Neighbour>,
     waker: Option<thread::Waker>,
 }
 
@@ -66,6 +70,18 @@ pub(crate) fn lock() -> Locked {
     Locked(world)
 }
 
+/// The world of this process, if it has one and nobody has the lock.
+pub(crate) fn try_lock() -> Option<Locked> {
+    let world = match WORLD.try_lock() {
+        Ok(world) => world,
+        Err(TryLockError::Poisoned(world)) => world.into_inner(),
+        Err(TryLockError::WouldBlock) => return None,
+    };
+    let process = std::process::id();
+    let is_own = world.as_ref().is_some_and(|world| world.process == process);
+    is_own.then_some(Locked(world))
+}
+
 impl Locked {
     /// Waits until some event is acknowledged.
     pub(crate) fn wait_for_acknowledgement(self) -> Self {
@@ -85,6 +101,7 @@ pub(crate) fn acknowledged() {
 impl World {
     fn new(process: u32) -> Self {
         one_line_for_panics();
+        leave::when_the_process_ends();
         Self {
             process,
             start: Instant::now(),
@@ -94,6 +111,7 @@ impl World {
             connections: BTreeMap::new(),
             listeners: BTreeMap::new(),
             waiting: Waiting::default(),
+            neighbours: BTreeMap::new(),
             waker: None,
         }
     }
@@ -155,6 +173,45 @@ impl World {
         Ok(done?)
     }
 
+    /// Keeps an eye on whoever has an address, as long as there are connections with it.
+    pub(crate) fn meet(&mut self, port: usize, peer: IpAddr) -> Option<&Neighbour> {
+        let own = self.ports.get(port)?.address;
+        if own == peer {
+            return None;
+        }
+        let known = self.neighbours.entry((port, peer));
+        let neighbour = known.or_insert_with(|| Neighbour::new(own, peer));
+        if let Some(waker) = &self.waker {
+            waker.wake();
+        }
+        Some(neighbour)
+    }
+
+    /// A connection is over, perhaps the last one with whoever has an address.
+    pub(crate) fn part(&mut self, port: usize, peer: IpAddr) {
+        let is_with = |id: &Id| {
+            let destination = id.destination.map(|destination| destination.ip());
+            id.connection.is_some() && id.port == Some(port) && destination == Some(peer)
+        };
+        if !self.ids.values().any(is_with) {
+            self.neighbours.remove(&(port, peer));
+        }
+    }
+
+    /// Ends connections with those who aren't there any more, by what descriptors have just said.
+    pub(crate) fn miss(&mut self, woken: impl Fn(RawFd) -> bool) {
+        let all = self.neighbours.iter();
+        let gone = all.filter(|(_, neighbour)| neighbour.is_gone(&woken));
+        let gone: Vec<(usize, IpAddr)> = gone.map(|(at, _)| *at).collect();
+        for (port, peer) in gone {
+            self.neighbours.remove(&(port, peer));
+            let _ = self.manage(port, |manager, now| {
+                manager.on_gone(peer, now);
+                Ok(())
+            });
+        }
+    }
+
     /// Lets a manager hear of requests that have waited.
     pub(crate) fn hear(&mut self, port: usize, requests: Vec<(Peer, Mad)>) {
         let now = self.now();
@@ -211,18 +268,60 @@ impl World {
         // IANA's range of dynamic ports (RFC 6335, section 6).
         let first = crate::port::random() as u16;
         let ports = (0..=u16::MAX).map(|step| first.wrapping_add(step) | 0xc000);
-        let mut free = ports.filter(|port| !self.is_taken(space, SocketAddr::new(at, *port)));
+        let mut free = ports.filter(|port| {
+            let bound = Bound {
+                space,
+                at: SocketAddr::new(at, *port),
+                sharing: Sharing::default(),
+            };
+            self.bars(&bound, 0).is_none()
+        });
         free.next().ok_or(Errno(libc::EADDRNOTAVAIL))
     }
 
-    /// Whether an id has a port at an address; an unspecified one stands for all.
-    pub(crate) fn is_taken(&self, space: u16, at: SocketAddr) -> bool {
-        let meets = |own: SocketAddr| {
-            let [own_ip, ip] = [own.ip(), at.ip()].map(|ip| ip.to_canonical());
-            let same = own_ip == ip || own_ip.is_unspecified() || ip.is_unspecified();
-            own.port() == at.port() && same
-        };
-        let mut all = self.ids.values();
-        all.any(|id| !id.is_accepted && id.space == space && id.bound.is_some_and(meets))
+    /// Whether an address stands for all: it is unspecified, or one of loopback that none of the devices has.
+    pub(crate) fn is_any(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let is_own = || self.ports.iter().any(|port| port.address == address);
+        address.is_unspecified() || address.is_loopback() && !is_own()
     }
+
+    /// Whether to ask for an address is to ask at a device of this process. Of loopback it's the address that names stand for:
+    /// others may be those of other processes that are about to begin, and so may this one if a device has it.
+    pub(crate) fn is_here(&self, address: IpAddr) -> bool {
+        let named = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        let is_named = named.contains(&address.to_canonical());
+        let is_theirs = || nearby::at(address.to_canonical()).is_some();
+        address.is_unspecified() || is_named && self.is_any(address) && !is_theirs()
+    }
+
+    /// Why an id can't be bound like this beside those that there are (the kernel's `cma_check_port`).
+    pub(crate) fn bars(&self, bound: &Bound, own: usize) -> Option<Errno> {
+        let others = self.ids.iter().filter(|(key, _)| **key != own);
+        let bars = |id: &Id| {
+            let at = id.bound.filter(|at| at.port() == bound.at.port())?;
+            if id.is_accepted || id.space != bound.space || id.sharing.reuse && bound.sharing.reuse
+            {
+                return None;
+            }
+            let both_only = id.sharing.is_only(at) && bound.sharing.is_only(bound.at);
+            if both_only && at.is_ipv4() != bound.at.is_ipv4() {
+                return None;
+            }
+            if self.is_any(at.ip()) || self.is_any(bound.at.ip()) {
+                return Some(Errno(libc::EADDRNOTAVAIL));
+            }
+            let is_same = at.ip().to_canonical() == bound.at.ip().to_canonical();
+            is_same.then_some(Errno(libc::EADDRINUSE))
+        };
+        others.map(|(_, id)| id).find_map(bars)
+    }
+}
+
+/// An address that an id is bound to, or wants to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    pub(crate) space: u16,
+    pub(crate) at: SocketAddr,
+    pub(crate) sharing: Sharing,
 }

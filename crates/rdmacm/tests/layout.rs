@@ -10,7 +10,7 @@ use std::process::Command;
 #[path = "../src/layout.rs"]
 mod layout;
 
-use layout::{AddrInfo, Channel, CmEvent, CmId, ConnParam, Route, UdParam};
+use layout::{AddrInfo, Channel, CmEvent, CmId, ConnParam, PathRecord, Route, UdParam};
 
 macro_rules! places {
     ($($type:ident = $c:literal: $($field:ident = $c_field:literal),*;)*) => {
@@ -24,6 +24,11 @@ macro_rules! places {
 fn places() -> Vec<(&'static str, usize)> {
     places! {
         Channel = "struct rdma_event_channel": fd = "fd";
+        PathRecord = "struct ibv_sa_path_rec": dgid = "dgid", sgid = "sgid", dlid = "dlid", slid = "slid", raw_traffic = "raw_traffic",
+            flow_label = "flow_label", hop_limit = "hop_limit", traffic_class = "traffic_class", reversible = "reversible",
+            numb_path = "numb_path", pkey = "pkey", sl = "sl", mtu_selector = "mtu_selector", mtu = "mtu",
+            rate_selector = "rate_selector", rate = "rate", packet_life_time_selector = "packet_life_time_selector",
+            packet_life_time = "packet_life_time", preference = "preference";
         Route = "struct rdma_route": source = "addr.src_addr", destination = "addr.dst_addr", sgid = "addr.addr.ibaddr.sgid",
             dgid = "addr.addr.ibaddr.dgid", pkey = "addr.addr.ibaddr.pkey", path_rec = "path_rec", num_paths = "num_paths";
         CmId = "struct rdma_cm_id": verbs = "verbs", channel = "channel", context = "context", qp = "qp", route = "route", ps = "ps",

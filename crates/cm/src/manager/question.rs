@@ -124,7 +124,7 @@ impl Manager {
 }
 
 /// An answer that there is no queue pair.
-const fn no_pair(status: SidrStatus, service_id: ServiceId) -> SidrRep {
+pub(super) const fn no_pair(status: SidrStatus, service_id: ServiceId) -> SidrRep {
     SidrRep {
         request_id: 0,
         status,
