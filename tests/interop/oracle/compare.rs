@@ -188,6 +188,10 @@ fn rows(packets: &[Fields], client: &str) -> Rows {
     let mut firsts = BTreeMap::<bool, u32>::new();
     let mut starts = BTreeMap::<(bool, Option<String>), String>::new();
     for packet in packets {
+        // Nothing in it: it asks whether anybody has the port.
+        if packet.get("udp.length").is_some_and(|length| length == "8") {
+            continue;
+        }
         let by_client = packet.get("ip.src").is_some_and(|source| source == client);
         let opcode = number(packet, "infiniband.bth.opcode").expect("it has a base header");
         let psn = number(packet, "infiniband.bth.psn").expect("it has a base header");
