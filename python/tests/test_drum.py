@@ -282,7 +282,7 @@ def test_an_allocator_refuses_what_it_cannot_do():
 
 
 def test_applications_have_names():
-    inputs = {"alpha": 1, "weight": [2, 1], "bytes_per_wqe": [1, 1], "poll_cost": [1, 1], "Q": "100Gbps", "names": ["storage", "web"]}
+    inputs = {"alpha": 1, "weight": [2, 1], "bytes_per_wqe": [1, 1], "poll_cost": [1, 1], "Q": "100Gbps", "C": None, "names": ["storage", "web"]}
     problem = {"kind": "host_timeshare", "inputs": inputs | {"k": 1, "peak_rate": np.array([1e10, 1e10])}}
     assert drum.solve_batch([problem])[0]["names"] == ["storage", "web"]
     assert [one["name"] for one in drum.schedule(problem)["applications"]] == ["storage", "web"]
