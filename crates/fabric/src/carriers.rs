@@ -13,8 +13,9 @@ use crate::packet::NONE;
 
 /// What messages of one connection have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Shared {
+pub(crate) struct Shared {
     number: u32,
+    /// Workloads may have congestion controls of their own.
     workload: u32,
     source: NodeId,
     destination: NodeId,
@@ -22,6 +23,21 @@ struct Shared {
     tenant: TenantId,
     /// The plane that the message names itself: a queue pair belongs to one port.
     plane: Option<u8>,
+}
+
+impl Shared {
+    /// What a message with the [number](MessageSpec::connection) of a connection has in common with others.
+    pub(crate) fn of(spec: &MessageSpec) -> Option<Self> {
+        Some(Self {
+            number: spec.connection?,
+            workload: spec.workload,
+            source: spec.source,
+            destination: spec.destination,
+            class: spec.class,
+            tenant: spec.tenant,
+            plane: spec.plane,
+        })
+    }
 }
 
 /// The flows that carry messages.
@@ -40,17 +56,8 @@ impl Carriers {
         let mut firsts: BTreeMap<Shared, u32> = BTreeMap::new();
         let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
         let mut carrier = |(message, spec): (u32, &MessageSpec)| {
-            let Some(number) = spec.connection.filter(|_| shares((message, spec))) else {
+            let Some(shared) = Shared::of(spec).filter(|_| shares((message, spec))) else {
                 return NONE;
-            };
-            let shared = Shared {
-                number,
-                workload: spec.workload,
-                source: spec.source,
-                destination: spec.destination,
-                class: spec.class,
-                tenant: spec.tenant,
-                plane: spec.plane,
             };
             let first = *firsts.entry(shared).or_insert(message);
             *counts.entry(first).or_default() += 1;

@@ -205,7 +205,7 @@ impl Shared {
 
     /// How long the thread leaves the device to a driver: `None` if there is none. One that is there for the second time is
     /// expected to stay, and says when it leaves.
-    fn is_driven(&self, seen: &mut u64) -> Option<Duration> {
+    fn left_to_driver(&self, seen: &mut u64) -> Option<Duration> {
         let driver = self.driver.load(Ordering::SeqCst);
         if driver == 0 {
             return None;
@@ -233,7 +233,7 @@ impl Shared {
         let socket = self.lock().receiver.descriptor();
         let (mut seen, mut alert) = (0, Alert::default());
         while !self.closing.load(Ordering::Acquire) {
-            if let Some(most) = self.is_driven(&mut seen) {
+            if let Some(most) = self.left_to_driver(&mut seen) {
                 self.waker.wait(None, most);
                 continue;
             }

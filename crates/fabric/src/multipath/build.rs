@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use fairlane_multipath::{PathPlan, PortFile};
 use fairlane_scenario::{Error, Loaded, Multipath as Section, Plan, Workload};
-use fairlane_units::{Bytes, Duration, NodeId, TenantId};
+use fairlane_units::{Bytes, Duration};
 
 use super::library::Library;
 use super::{Bundle, Costs, Multipath, Tallies};
 use crate::MessageSpec;
+use crate::carriers::Shared;
 use crate::five_tuple::address;
 use crate::flow::Flow;
 use crate::packet::NONE;
@@ -23,18 +24,10 @@ const MOST_SUBFLOWS: usize = 1 << 26;
 const DYNAMIC: u16 = 0xc000;
 const DYNAMIC_PORTS: u32 = 1 << 14;
 
-/// What the messages that share a connection have in common.
+/// What the messages that share a connection of several paths have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sharing {
-    connection: u32,
-    /// Workloads may have congestion controls of their own.
-    workload: u32,
-    source: NodeId,
-    destination: NodeId,
-    class: u8,
-    tenant: TenantId,
-    /// The plane that they name.
-    plane: Option<u8>,
+    shared: Shared,
     paths: u32,
 }
 
@@ -109,20 +102,10 @@ fn divide(
         if paths <= 1 {
             continue;
         }
-        let sharing = |connection| Sharing {
-            connection,
-            workload: spec.workload,
-            source: spec.source,
-            destination: spec.destination,
-            class: spec.class,
-            tenant: spec.tenant,
-            plane: spec.plane,
-            paths,
-        };
         let shares = shares(&loaded.scenario, &spec);
         let next = bundles.len() as u32;
-        let bundle = match spec.connection.filter(|_| shares) {
-            Some(connection) => *known.entry(sharing(connection)).or_insert(next),
+        let bundle = match Shared::of(&spec).filter(|_| shares) {
+            Some(shared) => *known.entry(Sharing { shared, paths }).or_insert(next),
             None => next,
         };
         of_message[message] = bundle;
