@@ -62,16 +62,17 @@ reproduce: tools ## Run every published experiment again; rows and plots go to o
 # Libraries for programs that use verbs. Their archives become shared objects with versioned symbols.
 .PHONY: verbs
 verbs: tools ## Libraries that verbs programs run on as they are, into target/verbs (see docs/verbs-programs.md)
-	@cargo build --release --locked -p fairlane-verbs -p fairlane-rdmacm -p fairlane-shared-object
+	@cargo build --release --locked -p fairlane-verbs -p fairlane-rdmacm -p fairlane-sysfs-preload -p fairlane-shared-object
 	@target/release/shared-object crates/verbs/symbols.txt target/release/libfairlane_verbs.a target/verbs/libibverbs.so.1
 	@target/release/shared-object crates/rdmacm/symbols.txt target/release/libfairlane_rdmacm.a target/verbs/librdmacm.so.1 target/verbs/libibverbs.so.1
+	@cp target/release/libfairlane_sysfs_preload.so target/verbs/libfairlane-sysfs.so
 
 # Two at a time: what Python's tests need is fetched beside the lints, and they keep one processor busy.
 .PHONY: install
 install: verbs ## The command into PREFIX/bin (by default where cargo installs), libraries for verbs programs into PREFIX/lib/fairlane
 	@cargo install --locked --path crates/cli --root "$(DESTDIR)$(PREFIX)"
 	@mkdir -p "$(DESTDIR)$(PREFIX)/lib/fairlane"
-	@cp target/verbs/libibverbs.so.1 target/verbs/librdmacm.so.1 "$(DESTDIR)$(PREFIX)/lib/fairlane"
+	@cp target/verbs/libibverbs.so.1 target/verbs/librdmacm.so.1 target/verbs/libfairlane-sysfs.so "$(DESTDIR)$(PREFIX)/lib/fairlane"
 
 .PHONY: test
 test: tools ## Everything that must pass: format, lints, docs, Python, tests (WebAssembly and programs of others too)

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// The crates of each layer, from the lowest. A crate may use those of lower layers, never its own.
 const LAYERS: [&[&str]; 8] = [
-    &["units", "shared-object"],
+    &["units", "shared-object", "sysfs-preload"],
     &[
         "wire",
         "congestion",
@@ -41,7 +41,15 @@ const SIMULATED: [&str; 3] = ["engine", "fabric", "attacks"];
 const REAL: [&str; 5] = ["softnic", "verbs", "rdmacm", "mpverbs", "agent"];
 
 /// Crates that talk to the operating system or to C, and may hold `unsafe` code.
-const MAY_BE_UNSAFE: [&str; 6] = ["softnic", "verbs", "rdmacm", "mpverbs", "agent", "python"];
+const MAY_BE_UNSAFE: [&str; 7] = [
+    "softnic",
+    "verbs",
+    "rdmacm",
+    "sysfs-preload",
+    "mpverbs",
+    "agent",
+    "python",
+];
 
 /// Crates without operating system: no clock, no threads, no randomly seeded hash maps, no libm of
 /// the platform.

@@ -20,5 +20,6 @@ mod setup;
 mod stat;
 mod suite;
 mod symbols;
+mod sysfs;
 mod tools;
 mod veth;

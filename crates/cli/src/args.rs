@@ -17,7 +17,7 @@ pub(crate) use attack::Attack;
 pub(crate) use drum::{Drum, Instance, Mode, Policy, Random, Reproduce, Schedule, Solve};
 pub(crate) use suggestion::parse;
 pub(crate) use sweep::Sweep;
-pub(crate) use verbs::{Exec, Stat, StatFormat};
+pub(crate) use verbs::{Exec, Stat, StatFormat, Sysfs};
 
 /// RDMA traffic management for shared data centres: packet-level simulation.
 #[derive(Debug, Parser)]

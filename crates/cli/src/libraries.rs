@@ -14,6 +14,8 @@ pub(crate) const PREFIX: &str = "127.76.0.0/16";
 pub(crate) const VERBS: &str = "libibverbs.so.1";
 /// The one for connections by address.
 pub(crate) const MANAGER: &str = "librdmacm.so.1";
+/// The one that shows folders of devices where there is no mount namespace for them.
+pub(crate) const SYSFS: &str = "libfairlane-sysfs.so";
 
 /// Their folder: the one that the environment names, else where the first of them is: `verbs` beside the folder of this program, where
 /// `make verbs` puts them, or `lib/fairlane` there, where `make install` does.

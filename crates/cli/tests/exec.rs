@@ -13,6 +13,7 @@ fn found(case: &Case) -> Result<String, String> {
         .env_remove("FAIRLANE_VERBS")
         .env_remove("LD_LIBRARY_PATH")
         .env("FAIRLANE_ADDRESS", "127.0.0.2")
+        .env("XDG_RUNTIME_DIR", case.path("bin"))
         .output()
         .unwrap();
     let [data, talk] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());

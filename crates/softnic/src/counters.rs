@@ -37,6 +37,11 @@ macro_rules! counters {
                 scope: Scope::$scope,
             },)*];
 
+            /// What has been counted since.
+            pub(crate) const fn since(&self, before: &Self) -> Self {
+                Self { $($name: self.$name.wrapping_sub(before.$name),)* }
+            }
+
             /// All of them by name.
             pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
                 [$((stringify!($name), self.$name),)*].into_iter()

@@ -24,6 +24,7 @@ use crate::settings::Settings;
 use crate::signal::without_signals;
 use crate::socket::{self, Receiver, Sender};
 use crate::stat::{Subject, Teller};
+use crate::sysfs::{Publisher, Tree};
 use crate::work::{ReceiveRequest, SendRequest};
 
 mod counters;
@@ -38,6 +39,8 @@ pub struct Device {
     thread: Option<JoinHandle<()>>,
     /// Answers others that ask for counters.
     teller: Option<Teller>,
+    /// Adds what it counts to files.
+    publisher: Option<Publisher>,
     address: IpAddr,
     /// The process that opened it, by the count of forks.
     forks: u32,
@@ -73,6 +76,7 @@ impl Device {
             shared,
             thread: None,
             teller: None,
+            publisher: None,
             address,
             forks: fork::watch()?,
             async_descriptor,
@@ -84,6 +88,10 @@ impl Device {
             let thread = std::thread::Builder::new().name("softnic".to_owned());
             let thread = without_signals(|| thread.spawn(move || shared.run()));
             device.thread = Some(thread.map_err(|error| Error::System("thread", error))?);
+        }
+        if let Some(folder) = settings.sysfs {
+            let (shared, name) = (device.shared.clone(), settings.name.clone());
+            device.publisher = Some(Publisher::start(shared, Tree::new(folder), name)?);
         }
         if settings.stat {
             let subject = Subject {
@@ -507,7 +515,11 @@ impl Drop for Device {
     fn drop(&mut self) {
         if self.check_process().is_err() {
             // The threads are the other process's, and so is what they sleep on.
-            std::mem::forget((self.thread.take(), self.teller.take()));
+            std::mem::forget((
+                self.thread.take(),
+                self.teller.take(),
+                self.publisher.take(),
+            ));
             return;
         }
         if let Some(teller) = self.teller.take() {
@@ -518,6 +530,9 @@ impl Drop for Device {
         if let Some(thread) = self.thread.take() {
             // A thread that has panicked has said so.
             drop(thread.join());
+        }
+        if let Some(publisher) = self.publisher.take() {
+            publisher.close();
         }
     }
 }

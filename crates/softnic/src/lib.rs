@@ -78,6 +78,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+pub mod address;
 mod batch;
 mod clock;
 mod completion;
@@ -89,6 +90,7 @@ mod event;
 #[cfg(feature = "testing")]
 mod faults;
 mod fork;
+pub mod gid;
 mod icrc;
 mod interface;
 mod keys;
@@ -96,6 +98,7 @@ mod limits;
 mod memory;
 mod number;
 mod port;
+mod prefix;
 mod progress;
 mod queue_pair;
 mod receives;
@@ -107,6 +110,7 @@ mod signal;
 mod slots;
 mod socket;
 pub mod stat;
+pub mod sysfs;
 mod work;
 
 pub use completion::{Completion, CompletionQueue, Done};

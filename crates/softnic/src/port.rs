@@ -30,6 +30,10 @@ impl Port {
         self.timeouts = timeouts;
     }
 
+    pub(crate) const fn is_up(&self) -> bool {
+        !self.down
+    }
+
     /// Looks at it if there is a reason to; returns what has changed.
     #[inline]
     pub(crate) fn watch(&mut self, now: Time, address: IpAddr) -> Option<AsyncEvent> {

@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     batches: Batches,
     /// When batches are tried again for which a socket has had no room.
     retry_at: Option<Time>,
-    port: Port,
+    pub(crate) port: Port,
     /// When whoever makes the device go on wakes up by itself.
     sleeps_until: Time,
     /// Threads of the application that wait while another one drives.

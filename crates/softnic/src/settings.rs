@@ -1,6 +1,7 @@
 //! What a device is opened with.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use fairlane_congestion::{Algorithm, Params};
 use fairlane_units::{Bytes, Duration, Rate};
@@ -42,6 +43,8 @@ pub struct Settings {
     pub name: String,
     /// Whether processes of the same user, and of root, may [ask](crate::stat) for its counters. It takes a thread.
     pub stat: bool,
+    /// The folder of [`sysfs`](crate::sysfs) that its counters are added to. It takes a thread.
+    pub sysfs: Option<PathBuf>,
 }
 
 impl Settings {
@@ -64,6 +67,7 @@ impl Settings {
             thread: true,
             name: "fairlane0".to_owned(),
             stat: true,
+            sysfs: None,
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
+use fairlane_softnic::address::{self, Choice};
+
 use crate::abi::{IbvContext, IbvDevice};
-use crate::address::{self, Choice};
 use crate::args::{Handle, Out};
 use crate::context;
 use crate::gid;

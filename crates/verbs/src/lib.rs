@@ -32,7 +32,6 @@
 //! ```
 pub use fairlane_verbs_abi as abi;
 
-mod address;
 mod args;
 mod channel;
 mod complete;
@@ -54,7 +53,6 @@ mod pair;
 mod pair_attributes;
 mod pair_ex;
 mod post;
-mod prefix;
 mod query;
 mod queue;
 mod queue_ex;

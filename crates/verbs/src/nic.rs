@@ -5,9 +5,9 @@ pub(crate) mod limits;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use fairlane_softnic::{Device, Settings};
+use fairlane_softnic::address::Choice;
+use fairlane_softnic::{Device, Settings, sysfs};
 
-use crate::address::Choice;
 use crate::events::Inbox;
 use crate::gid;
 use crate::guard::Errno;
@@ -51,6 +51,7 @@ impl Nic {
         }
         let mut settings = Settings::new(address);
         name.clone_into(&mut settings.name);
+        settings.sysfs = std::env::var_os(sysfs::VARIABLE).map(Into::into);
         let device = Device::open(settings).map_err(|error| {
             say(&error.to_string());
             Errno::from(error)

@@ -15,9 +15,25 @@ pub(crate) struct Exec {
     /// Load the libraries before all others, for programs that look for theirs elsewhere (LD_PRELOAD)
     #[arg(long)]
     pub(crate) preload: bool,
+    /// How the program finds devices in /sys/class/infiniband and /dev/infiniband
+    #[arg(long, value_enum, default_value_t = Sysfs::Auto, value_name = "HOW")]
+    pub(crate) sysfs: Sysfs,
     /// Program and its arguments
     #[arg(required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM ARGS")]
     pub(crate) program: Vec<OsString>,
+}
+
+/// How a program finds the folders of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sysfs {
+    /// By a mount namespace if the kernel lets it, else by LD_PRELOAD
+    Auto,
+    /// By a mount namespace, and for users but root a user namespace
+    Namespace,
+    /// By LD_PRELOAD, which statically linked programs ignore
+    Preload,
+    /// Not at all
+    None,
 }
 
 /// Arguments of `stat`.

@@ -8,6 +8,7 @@ use fairlane_softnic::{Interface, Settings, is_free};
 use fairlane_wire::Udp;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
+use super::exec::namespaces;
 use crate::failure::Failure;
 use crate::libraries;
 use crate::print;
@@ -55,7 +56,7 @@ impl Finding {
 pub(crate) fn doctor() -> Result<ExitCode, Failure> {
     let mut findings = libraries();
     findings.extend(addresses());
-    findings.extend([segmentation(), coalescing(), buffer()]);
+    findings.extend([folders(), segmentation(), coalescing(), buffer()]);
     let verdict = |verdict| match verdict {
         Verdict::Good => "ok",
         Verdict::Worse => "worse",
@@ -93,6 +94,16 @@ fn libraries() -> Vec<Finding> {
         one(libraries::VERBS, Verdict::Bad),
         one(libraries::MANAGER, Verdict::Worse),
     ]
+}
+
+/// How programs under `fairlane exec` find the folders of devices.
+fn folders() -> Finding {
+    let (found, verdict) = match namespaces() {
+        Ok(()) => ("by a mount namespace".to_owned(), Verdict::Good),
+        Err(why) => (format!("by LD_PRELOAD ({why})"), Verdict::Worse),
+    };
+    Finding::new("/sys/class/infiniband, /dev/infiniband", found, verdict)
+        .hint("statically linked programs and some shells' patterns don't find them this way")
 }
 
 /// Addresses that devices can have. That one is taken doesn't matter as long as another is free.

@@ -17,6 +17,11 @@ use crate::failure::Failure;
 use crate::libraries;
 use crate::print;
 
+mod namespace;
+mod sysfs;
+
+pub(crate) use sysfs::namespaces;
+
 /// Becomes the program, which finds our libraries first and has an address of its own.
 ///
 /// # Errors
@@ -46,9 +51,11 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
             .collect();
         command.env("LD_PRELOAD", before("LD_PRELOAD", &there));
     }
-    if let Some(address) = address(arguments.address)? {
-        command.env(libraries::ADDRESS, address);
+    let own = address(arguments.address)?;
+    if let Some(own) = &own {
+        command.env(libraries::ADDRESS, own);
     }
+    sysfs::show(&mut command, arguments.sysfs, own.as_deref())?;
     // It returns only if there is no such program.
     let error = command.exec();
     Err(Failure::at(Path::new(program), error))
@@ -116,8 +123,8 @@ fn run_path(file: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(path).into_owned())
 }
 
-/// The address that is asked for, or a prefix of which the program and each that it starts take a free one; none if the environment
-/// names one, or loopback is down.
+/// The address that is asked for, else what the environment names, else a prefix of which the program and each that it starts take a
+/// free one; none if loopback is down.
 fn address(asked: Option<IpAddr>) -> Result<Option<String>, Failure> {
     let is_up = |address: IpAddr| Interface::of(address).is_some_and(|own| own.is_up);
     if let Some(address) = asked {
@@ -131,8 +138,8 @@ fn address(asked: Option<IpAddr>) -> Result<Option<String>, Failure> {
             .then(|| Some(address.to_string()))
             .ok_or_else(missing);
     }
-    if std::env::var_os(libraries::ADDRESS).is_some() {
-        return Ok(None);
+    if let Ok(named) = std::env::var(libraries::ADDRESS) {
+        return Ok(Some(named));
     }
     Ok(is_up(Ipv4Addr::new(127, 76, 0, 1).into()).then(|| libraries::PREFIX.to_owned()))
 }

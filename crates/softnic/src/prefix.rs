@@ -5,7 +5,7 @@ use std::os::fd::IntoRawFd as _;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-use fairlane_softnic::{Interface, is_free};
+use crate::interface::{Interface, is_free};
 
 /// Addresses of a loopback prefix that are tried before it counts as full.
 const TRIES: u32 = 4096;
@@ -57,6 +57,14 @@ impl Prefix {
         };
         let all = (0..TRIES.min(hosts.saturating_add(1))).map(number);
         all.filter(move |address| hosts < 255 || plain(address))
+    }
+
+    /// An address of it that this machine has: of loopback, all of which are local, that of the network.
+    pub(crate) fn first(self) -> IpAddr {
+        let all = Interface::all().unwrap_or_default();
+        let own = all.iter().map(|own| own.address);
+        let found = own.filter(|address| self.contains(*address)).min();
+        found.unwrap_or(self.network)
     }
 
     fn contains(self, address: IpAddr) -> bool {
