@@ -10,7 +10,7 @@ const ADDRESS: &str = "127.77.0.31";
 /// Ways to show folders; the first needs a mount namespace.
 const WAYS: [&str; 2] = ["namespace", "preload"];
 
-/// Runs a script under `fairlane exec` in one of the ways; `before` are words in front of the command, if any.
+/// Runs a script under `fairlane exec` in a way; `before` are words in front of the command, if any.
 fn exec(before: &[&str], way: &str, script: &str) -> Output {
     let fairlane = fairlane().display().to_string();
     let rest = [
@@ -162,6 +162,46 @@ fn counters_are_those_of_all_processes_at_the_device() {
             "{way}: {words} of {payload}"
         );
     }
+}
+
+#[test]
+fn folders_follow_addresses_of_interfaces() {
+    if !has("ibv_devices", "ibverbs-utils") || !has("ip", "iproute2") {
+        return;
+    }
+    let _alone = alone();
+    // Without loopback, devices are at addresses of interfaces.
+    let interfaces = "ip link add name left type veth peer name right && ip link set left up && ip link set right up \
+        && ip address add 10.79.0.1/24 dev left \
+        && until ip -brief link show left | grep -q ' UP ' && ip -brief link show right | grep -q ' UP '; do sleep 0.01; done \
+        && exec \"$@\"";
+    let before = ["unshare", "-n", "sh", "-c", interfaces, "sh"];
+    let script = "devices() { ibv_devices >/dev/null && ls /sys/class/infiniband; }; \
+        devices && ip address add 10.79.1.1/24 dev right && devices \
+        && cat /sys/class/infiniband/fairlane?/ports/1/gid_attrs/ndevs/1 | sort \
+        && ip address delete 10.79.1.1/24 dev right && devices";
+    let fairlane = fairlane().display().to_string();
+    let mut command = Command::new(before[0]);
+    command
+        .args(&before[1..])
+        .args([&fairlane, "exec", "--", "sh", "-c", script]);
+    command
+        .env("FAIRLANE_VERBS", library())
+        .env("XDG_RUNTIME_DIR", runtime());
+    command
+        .env_remove("FAIRLANE_ADDRESS")
+        .env_remove("FAIRLANE_SYSFS");
+    let output = command.output().expect("it can be started");
+    let talk = String::from_utf8_lossy(&output.stderr);
+    if talk.contains("unshare failed") {
+        println!("skipped: {talk}");
+        return;
+    }
+    let found = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(
+        found, "fairlane0\nfairlane0\nfairlane1\nleft\nright\nfairlane0\n",
+        "{talk}"
+    );
 }
 
 #[test]

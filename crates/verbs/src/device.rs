@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
 use fairlane_softnic::address::{self, Choice};
+use fairlane_softnic::sysfs::{self, Tree};
 
 use crate::abi::{IbvContext, IbvDevice};
 use crate::args::{Handle, Out};
@@ -39,12 +40,28 @@ impl All {
             say(&mistake);
             Vec::new()
         });
+        show();
         let devices = (0..).zip(choices);
         Self(
             devices
                 .map(|(index, choice)| device(index, choice))
                 .collect(),
         )
+    }
+}
+
+/// Brings the folders of devices up to date, if there are any: unless addresses are named, they come and go while programs run.
+fn show() {
+    let Some(tree) = std::env::var_os(sysfs::VARIABLE).map(Tree::new) else {
+        return;
+    };
+    let variable = std::env::var(address::VARIABLE).ok();
+    if variable.as_ref().is_some_and(|named| !named.contains('/')) {
+        return;
+    }
+    if let Ok(devices) = address::foresee(variable.as_deref()) {
+        // Programs get their devices by verbs whether or not the folders are right.
+        drop(tree.list(&devices));
     }
 }
 
