@@ -16,6 +16,7 @@ mod hardware;
 mod oracle;
 mod pair;
 mod perftest;
+mod programs;
 mod setup;
 mod stat;
 mod suite;
