@@ -124,6 +124,7 @@ functions! {
     fopen([] path, mode: *const c_char) -> *mut c_void, ptr::null_mut();
     fopen64([] path, mode: *const c_char) -> *mut c_void, ptr::null_mut();
     opendir([] path) -> *mut c_void, ptr::null_mut();
+    chdir([] path) -> c_int, -1;
     scandir([] path, list: *mut c_void, choose: *mut c_void, compare: *mut c_void) -> c_int, -1;
     scandir64([] path, list: *mut c_void, choose: *mut c_void, compare: *mut c_void) -> c_int, -1;
     access([] path, mode: c_int) -> c_int, -1;
