@@ -68,6 +68,12 @@ fn clone() -> Case {
         "ib_write_bw",
         "ibv_rc_pingpong",
         "ibv_devinfo",
+        "docker",
+        "ucx_perftest",
+        "mpicc",
+        "mpirun",
+        "valkey-server",
+        "rdma-test",
         "kv-server",
         "kv-client",
     ] {
