@@ -169,7 +169,15 @@ impl Row {
 
     /// The rate at which its packets can be expected.
     pub(crate) fn pace(&self) -> Rate {
-        let allowed = self.share.min(self.told);
+        self.up_to(self.share.min(self.told))
+    }
+
+    /// The rate at which it sends, or will once it has heard of its share, whichever is higher.
+    pub(crate) fn pace_at_most(&self) -> Rate {
+        self.up_to(self.share.max(self.told))
+    }
+
+    fn up_to(&self, allowed: Rate) -> Rate {
         if self.demand < allowed.as_f64() {
             return bps(self.demand);
         }

@@ -1,6 +1,6 @@
 //! What time does to rows: silence, and shares that nobody asks for.
 
-use fairlane_units::{Bytes, Duration, Time};
+use fairlane_units::{Bytes, Duration, Rate, Time};
 
 use super::Receiver;
 use crate::dasr::params::{Params, spans};
@@ -51,13 +51,16 @@ pub(super) fn push_due(
     params: &Params,
     (rtt, packet): (Duration, Bytes),
 ) -> Option<Time> {
-    let again = spans(rtt, params.push_after);
+    // Whoever sends a packet in several round trips needs no share more often than that: with hundreds of senders pushes would take the place
+    // of data.
+    let again = |pace: Rate| spans(rtt, params.push_after).max(packet.serialization(pace));
     if row.is_out_of_date(params.push_change) {
-        return Some(row.seen.max(row.told_at).saturating_add(again));
+        let told = row.seen.max(row.told_at);
+        return Some(told.saturating_add(again(row.pace_at_most())));
     }
     let late = || rtt + spans(packet.serialization(row.pace()), LATE);
     let due = match row.told_at > row.seen {
-        true => row.told_at.saturating_add(again),
+        true => row.told_at.saturating_add(again(row.pace())),
         false => row.seen.saturating_add(late()),
     };
     (row.open > 0).then_some(due)
