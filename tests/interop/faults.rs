@@ -4,16 +4,15 @@ use std::process::Output;
 
 use crate::pair::{Ended, complaint, run_with};
 use crate::perftest::VARIANTS;
-use crate::setup::{alone, faulty_library, has};
+use crate::setup::{alone, has};
 
-const FAULTS: &str = "loss=0.01 duplicate=0.01 reorder=0.01 corrupt=0.01 seed=7";
+const FAULTS: &str = "seed=7 packets=loss:0.01,duplicate:0.01,reorder:0.01,corrupt:0.01";
 
 #[test]
 fn connections_survive_what_networks_do() {
     if !has("ib_write_bw", "perftest") || !has("ibv_rc_pingpong", "ibverbs-utils") {
         return;
     }
-    faulty_library();
     let _alone = alone();
     let pingpongs: [&[&str]; 2] = [
         &["ibv_rc_pingpong", "-g", "1", "-c", "-n", "200"],

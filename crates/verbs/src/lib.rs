@@ -40,7 +40,6 @@ mod context;
 mod device;
 mod domain;
 mod events;
-#[cfg(feature = "testing")]
 mod faults;
 mod gid;
 mod guard;

@@ -9,6 +9,7 @@ use fairlane_softnic::{Device, Settings};
 
 use crate::address::Choice;
 use crate::events::Inbox;
+use crate::faults;
 use crate::gid;
 use crate::guard::Errno;
 use crate::known::Table;
@@ -49,18 +50,20 @@ impl Nic {
         if let Some(nic) = known.and_then(|own| own.nic.upgrade()) {
             return Ok(nic);
         }
+        let faults = faults::named()?;
         let mut settings = Settings::new(address);
         name.clone_into(&mut settings.name);
         let device = Device::open(settings).map_err(|error| {
             say(&error.to_string());
             Errno::from(error)
         })?;
-        #[cfg(feature = "testing")]
-        device.set_faults(crate::faults::named());
+        if let Some(faults) = faults {
+            device.set_faults(Some(faults));
+        }
         note(&format!(
             "{name} has GID {} (index {}) on {}: {}",
             std::net::Ipv6Addr::from(gid::of(address).raw),
-            gid::slot(address),
+            gid::Table::usual(address).slot(),
             choice.interface.name,
             choice.why
         ));
@@ -81,6 +84,14 @@ impl Nic {
 }
 
 impl Nic {
+    /// Its GIDs.
+    pub(crate) fn gids(&self) -> gid::Table {
+        gid::Table {
+            address: self.device.address(),
+            place: self.device.gid_place(),
+        }
+    }
+
     fn inboxes(&self) -> MutexGuard<'_, Vec<Weak<Inbox>>> {
         self.inboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -32,15 +32,16 @@ pub(super) fn write(
     with_pairs: bool,
     mut put: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    let (count, counters) = {
+    let (count, is_cut, counters) = {
         let inner = shared.lock();
         (
             inner.engine.pairs.count(),
+            inner.is_cut(),
             figures::of_device(&inner.engine),
         )
     };
     let mut text = String::new();
-    head(&mut text, subject, count);
+    head(&mut text, subject, count, is_cut);
     put_counters(&mut text, &counters, |_| true);
     if with_pairs {
         text.push_str(",\"pairs\":[");
@@ -66,17 +67,15 @@ pub(super) fn write(
     put(text.as_bytes())
 }
 
-fn head(text: &mut String, subject: &Subject, pairs: usize) {
+fn head(text: &mut String, subject: &Subject, pairs: usize, is_cut: bool) {
     let address = subject.address;
     let gid = match address {
         IpAddr::V4(own) => own.to_ipv6_mapped(),
         IpAddr::V6(own) => own,
     };
     let found = Interface::of(address);
-    let state = match found.as_ref().is_some_and(|found| found.is_up) {
-        true => "ACTIVE",
-        false => "DOWN",
-    };
+    let is_up = found.as_ref().is_some_and(|found| found.is_up);
+    let state = if is_up && !is_cut { "ACTIVE" } else { "DOWN" };
     let mtu = found.and_then(|found| interface::largest_mtu(&found, address));
     let program = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
     put(text, '{', "version", VERSION);
