@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -15,6 +16,9 @@ pub(crate) struct Exec {
     /// Load the libraries before all others, for programs that look for theirs elsewhere (LD_PRELOAD)
     #[arg(long)]
     pub(crate) preload: bool,
+    /// What goes wrong on purpose: packets, port, GID, requests, queues, MTU (docs/verbs-programs.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) faults: Option<PathBuf>,
     /// Program and its arguments
     #[arg(required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM ARGS")]
     pub(crate) program: Vec<OsString>,

@@ -17,11 +17,14 @@ use crate::failure::Failure;
 use crate::libraries;
 use crate::print;
 
+mod faults;
+
 /// Becomes the program, which finds our libraries first and has an address of its own.
 ///
 /// # Errors
-/// If the libraries aren't there, the address isn't local, or the program can't be started.
+/// If the libraries aren't there, the address isn't local, faults aren't understood, or the program can't be started.
 pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
+    let faults = arguments.faults.as_deref().map(faults::read).transpose()?;
     let folder = libraries::folder();
     if !folder.join(libraries::VERBS).exists() {
         let place = folder.join(libraries::VERBS);
@@ -48,6 +51,9 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     }
     if let Some(address) = address(arguments.address)? {
         command.env(libraries::ADDRESS, address);
+    }
+    if let Some(faults) = faults {
+        command.env(faults::VARIABLE, faults.to_string());
     }
     // It returns only if there is no such program.
     let error = command.exec();
