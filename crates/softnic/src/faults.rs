@@ -10,7 +10,7 @@ mod random;
 mod timeline;
 mod words;
 
-use filter::Filter;
+pub(crate) use filter::{Filter, Held};
 pub(crate) use timeline::Change;
 use timeline::Timeline;
 

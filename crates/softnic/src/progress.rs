@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::engine::{Engine, Incoming};
 use crate::error::Error;
 use crate::event::AsyncEvent;
-use crate::faults::{Change, Chaos, Faults, GidPlace};
+use crate::faults::{Change, Chaos, Faults, GidPlace, Held};
 use crate::port::Port;
 use crate::signal::{Signal, precise_sleep};
 use crate::socket::{DATAGRAMS, Receiver, Sender};
@@ -349,10 +349,7 @@ impl Inner {
     /// Does what is due.
     fn on_time(&mut self, clock: &Clock) {
         let now = self.engine.at(clock.now());
-        if let Some(mut chaos) = self.chaos.take() {
-            self.go_wrong(now, &mut chaos);
-            self.chaos = Some(chaos);
-        }
+        self.go_wrong(now);
         self.engine.on_deadline(now);
         self.watch(now);
     }
@@ -365,34 +362,48 @@ impl Inner {
         more && self.retry_at.is_none()
     }
 
-    /// Hands packets that have come to the engine; returns how many datagrams they came in.
+    /// Hands packets that have come to the engine, then those that were held back; returns how many datagrams they came in.
     fn receive(&mut self, clock: &Clock) -> usize {
-        let Ok(count) = self.receiver.fill() else {
+        let count = self.receiver.fill().unwrap_or(0);
+        if count == 0 && self.chaos.is_none() {
             return 0;
-        };
+        }
         let now = self.engine.at(clock.now());
-        for at in 0..count {
-            let datagram = self.receiver.datagram(at);
-            let mut guess = 0;
+        let held = self.release(now);
+        for at in 0..count + held.len() {
+            let held = at.checked_sub(count).and_then(|behind| held.get(behind));
+            let datagram = match held {
+                None => self.receiver.datagram(at),
+                Some(held) => held.datagram(),
+            };
+            let mut guess: u16 = 0;
             for bytes in datagram.bytes.chunks(datagram.segment) {
-                let incoming = Incoming {
+                let mut incoming = Incoming {
                     source: datagram.source,
                     bytes,
                     marked: datagram.marked,
                 };
-                if let Some(chaos) = &mut self.chaos {
-                    let engine = &mut self.engine;
-                    let done = chaos.filter.pass(now, &incoming, |incoming| {
-                        engine.on_packet(now, incoming, &mut 0);
-                    });
-                    engine.counters.injected_faults += done;
-                    continue;
+                if let Some(chaos) = self.chaos.as_mut().filter(|_| held.is_none()) {
+                    let Some(passed) = chaos.filter.pass(now, incoming) else {
+                        guess = guess.wrapping_add(1);
+                        continue;
+                    };
+                    incoming = passed;
                 }
                 self.engine.on_packet(now, &incoming, &mut guess);
                 guess = guess.wrapping_add(1);
             }
         }
+        if let Some(chaos) = &mut self.chaos {
+            self.engine.counters.injected_faults += std::mem::take(&mut chaos.filter.injected);
+        }
         count
+    }
+
+    /// Packets that have been held back for long enough.
+    fn release(&mut self, now: Time) -> Vec<Held> {
+        let chaos = self.chaos.as_mut();
+        chaos.map_or_else(Vec::new, |chaos| chaos.filter.release(now))
     }
 
     /// Lets things go wrong on purpose from now on, or nothing any more.
@@ -414,10 +425,11 @@ impl Inner {
         self.port.is_cut()
     }
 
-    /// Does what is due of what goes wrong on purpose, and lets out packets that have been held back.
-    #[cold]
-    fn go_wrong(&mut self, now: Time, chaos: &mut Chaos) {
-        while let Some(change) = chaos.timeline.next(now) {
+    /// Changes port and GID on purpose, if that is due.
+    fn go_wrong(&mut self, now: Time) {
+        while let Some(chaos) = &mut self.chaos
+            && let Some(change) = chaos.timeline.next(now)
+        {
             let told = match change {
                 Change::Gid(to) => {
                     chaos.gid = to.map_or(GidPlace::Gone, GidPlace::At);
@@ -430,10 +442,6 @@ impl Inner {
             };
             self.tell(told);
         }
-        let engine = &mut self.engine;
-        chaos
-            .filter
-            .release(now, |incoming| engine.on_packet(now, incoming, &mut 0));
     }
 
     /// Sends batches until there are none or a socket has no room.

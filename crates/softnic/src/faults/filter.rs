@@ -7,112 +7,118 @@ use fairlane_units::Time;
 use super::random::Random;
 use super::{Faults, PacketFaults};
 use crate::engine::Incoming;
+use crate::interface::HEADERS;
+use crate::socket::Datagram;
 
 /// A packet that is held back.
 #[derive(Debug)]
-struct Held {
+pub(crate) struct Held {
     until: Time,
     source: SocketAddr,
     bytes: Vec<u8>,
     marked: bool,
 }
 
+impl Held {
+    /// The packet as it came.
+    pub(crate) fn datagram(&self) -> Datagram<'_> {
+        Datagram {
+            source: self.source,
+            bytes: &self.bytes,
+            segment: self.bytes.len().max(1),
+            marked: self.marked,
+        }
+    }
+}
+
 /// The filter and what it holds.
 #[derive(Debug)]
 pub(crate) struct Filter {
     packets: PacketFaults,
-    /// The largest payload that the way here has room for.
-    path_mtu: Option<u16>,
+    /// Bytes that the way here has room for, from BTH on.
+    room: usize,
     /// Where random numbers begin.
     start: u64,
     /// How many packets have come.
     number: u64,
     held: Vec<Held>,
+    /// The packet that has been altered.
+    altered: Vec<u8>,
     /// Whether nothing gets through.
     pub(crate) closed: bool,
+    /// How much it has done that hasn't been counted.
+    pub(crate) injected: u64,
 }
 
 impl Filter {
     pub(crate) fn new(faults: &Faults, device: IpAddr) -> Self {
         Self {
             packets: faults.packets,
-            path_mtu: faults.mtu.path,
+            room: faults.mtu.path.map_or(usize::MAX, room),
             start: Random::start(faults.seed, device),
             number: 0,
             held: Vec::new(),
+            altered: Vec::new(),
             closed: false,
+            injected: 0,
         }
     }
 
-    /// Whether a packet is larger than the way here has room for.
-    fn is_too_large(&self, bytes: &[u8]) -> bool {
-        self.path_mtu.is_some_and(|most| {
-            let read = fairlane_wire::Packet::parse(bytes);
-            read.is_ok_and(|(packet, _)| packet.payload.len() > most.into())
-        })
-    }
-
-    /// Passes a packet on as often as it comes; returns how much is done to it.
-    pub(crate) fn pass(
-        &mut self,
+    /// What gets through at once of a packet, if something does.
+    pub(crate) fn pass<'a>(
+        &'a mut self,
         now: Time,
-        incoming: &Incoming<'_>,
-        mut deliver: impl FnMut(&Incoming<'_>),
-    ) -> u64 {
+        mut incoming: Incoming<'a>,
+    ) -> Option<Incoming<'a>> {
         let faults = self.packets;
         self.number += 1;
         let mut random = Random::of(self.start, self.number);
         let lost = random.happens(faults.loss);
-        if self.closed || lost || self.is_too_large(incoming.bytes) {
-            return 1;
+        if self.closed || lost || incoming.bytes.len() > self.room {
+            self.injected += 1;
+            return None;
         }
-        let mut bytes = incoming.bytes.to_vec();
-        let corrupt = random.happens(faults.corrupt) && !bytes.is_empty();
+        let corrupt = random.happens(faults.corrupt) && !incoming.bytes.is_empty();
+        let bit = random.next() as usize;
         if corrupt {
-            let bit = random.next() as usize % (bytes.len() * 8);
-            bytes[bit / 8] ^= 1 << (bit % 8);
+            self.altered.clear();
+            self.altered.extend_from_slice(incoming.bytes);
+            let at = bit / 8 % self.altered.len();
+            self.altered[at] ^= 1 << (bit % 8);
+            incoming.bytes = &self.altered;
         }
         let mark = random.happens(faults.mark);
-        let (late, twice) = (
-            random.happens(faults.reorder),
-            random.happens(faults.duplicate),
-        );
-        let marked = incoming.marked || mark;
+        incoming.marked |= mark;
+        let late = random.happens(faults.reorder);
+        let twice = random.happens(faults.duplicate);
         if late || twice {
             self.held.push(Held {
                 until: now.saturating_add(faults.delay),
                 source: incoming.source,
-                bytes: bytes.clone(),
-                marked,
-            });
-        }
-        if !late {
-            deliver(&Incoming {
-                source: incoming.source,
-                bytes: &bytes,
-                marked,
+                bytes: incoming.bytes.to_vec(),
+                marked: incoming.marked,
             });
         }
         let done = [corrupt, mark, late, twice].into_iter();
-        done.map(u64::from).sum()
+        self.injected += done.map(u64::from).sum::<u64>();
+        (!late).then_some(incoming)
     }
 
-    /// Lets out what has been held back for long enough.
-    pub(crate) fn release(&mut self, now: Time, mut deliver: impl FnMut(&Incoming<'_>)) {
+    /// What has been held back for long enough, and gets through.
+    pub(crate) fn release(&mut self, now: Time) -> Vec<Held> {
         let due = self.held.extract_if(.., |held| held.until <= now);
-        for held in due.filter(|_| !self.closed) {
-            deliver(&Incoming {
-                source: held.source,
-                bytes: &held.bytes,
-                marked: held.marked,
-            });
-        }
+        due.filter(|_| !self.closed).collect()
     }
 
     /// When something is to be let out.
     pub(crate) fn next_time(&self) -> Option<Time> {
         self.held.iter().map(|held| held.until).min()
     }
+}
+
+/// Bytes from BTH on of the largest packets on a path with this MTU.
+fn room(mtu: u16) -> usize {
+    usize::from(mtu) + HEADERS as usize - fairlane_wire::Udp::LENGTH
 }
 
 #[cfg(test)]
@@ -149,10 +155,11 @@ mod tests {
                 bytes: &[number; 64],
                 marked,
             };
-            let mut deliver = |got: &Incoming<'_>| passed.push((got.bytes.to_vec(), got.marked));
-            filter.pass(NOW, &incoming, &mut deliver);
+            let at_once = filter.pass(NOW, incoming);
+            passed.extend(at_once.map(|got| (got.bytes.to_vec(), got.marked)));
             if number % 10 == 9 {
-                filter.release(Time::MAX, &mut deliver);
+                let late = filter.release(Time::MAX).into_iter();
+                passed.extend(late.map(|got| (got.bytes, got.marked)));
             }
         }
         passed
@@ -184,8 +191,8 @@ mod tests {
             marked: false,
         };
         for _ in 0..100 {
-            let done = filter.pass(NOW, &incoming, |_| panic!("it got through"));
-            assert_eq!((done, filter.next_time()), (1, None));
+            assert!(filter.pass(NOW, incoming).is_none() && filter.next_time().is_none());
         }
+        assert_eq!(filter.injected, 100);
     }
 }
