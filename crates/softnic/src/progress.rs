@@ -411,6 +411,8 @@ impl Inner {
         let address = self.engine.settings.address;
         let chaos = faults.as_ref().map(|faults| Chaos::new(faults, address));
         self.chaos = chaos.map(Box::new);
+        let told = self.port.cut(false);
+        self.tell(told);
         self.engine.faults = faults.map(Box::new);
     }
 

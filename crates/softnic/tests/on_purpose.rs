@@ -190,12 +190,14 @@ fn what_only_a_peer_can_say_does_not_happen_to_datagrams() {
         "request=number:1,status:IBV_WC_RETRY_EXC_ERR request=number:2,status:IBV_WC_LOC_PROT_ERR";
     a.device.set_faults(faults(both));
     let (pair, other) = (datagrams(&a, 0), datagrams(&b, 3));
+    // Together: the first one leaves before the second one fails.
+    let all = (1..=3).map(|id| datagram(id, &b.device, other));
+    a.device.post_all(pair, all.collect::<Vec<_>>()).unwrap();
     for (id, status) in [
         (1, Status::Success),
         (2, Status::LocalProtection),
         (3, Status::Flushed),
     ] {
-        a.post(pair, &datagram(id, &b.device, other));
         let completion = a.wait();
         assert_eq!((completion.id, completion.status), (id, status));
     }
@@ -289,6 +291,8 @@ fn a_port_that_stays_down_ends_connections() {
         &SendRequest::write(1, Vec::new(), target(&b.memory(8))),
     );
     assert_eq!(a.wait().status, Status::RetryExceeded);
+    b.device.set_faults(None);
+    assert_eq!(next(&b.device), AsyncEvent::PortActive);
 }
 
 #[test]

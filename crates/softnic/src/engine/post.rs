@@ -86,10 +86,14 @@ impl Engine {
                 work: number,
                 part: work.parts_handed(),
             };
+            let (fails, reliable) = (work.fault.is_some(), pair.config.service.is_reliable());
+            if fails && !reliable && pair.outstanding as usize > pair.waiting.len() {
+                // Those before it leave first; a connection waits for their end itself.
+                return;
+            }
             let Some((mut request, last)) = work.next(part) else {
                 return;
             };
-            let fails = work.fault.is_some();
             work.parts += 1;
             pair.reads += u32::from(reads);
             self.reads += u64::from(reads);
@@ -105,7 +109,7 @@ impl Engine {
             self.host.post(now, id, request);
             if fails {
                 // Nothing behind it on a connection is handed over, which fails once those before it have ended.
-                pair.fails = pair.config.service.is_reliable();
+                pair.fails = reliable;
                 self.host.on_local_error(now, id, part.to_host());
                 self.hear_events(now, None);
                 return;
