@@ -489,8 +489,7 @@ impl Device {
 
     /// The path MTU that the port has room for on purpose.
     fn faulty_mtu(&self) -> Option<u16> {
-        let active = |inner: &mut Inner| inner.engine.faults.as_ref()?.mtu.active;
-        let mtu = self.with(|inner| Ok(active(inner)));
+        let mtu = self.with(|inner| Ok(inner.faulty_mtu()));
         mtu.ok().flatten()
     }
 }

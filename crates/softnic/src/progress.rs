@@ -422,6 +422,11 @@ impl Inner {
         chaos.map_or(GidPlace::Usual, |chaos| chaos.gid)
     }
 
+    /// The largest path MTU that the port has room for on purpose.
+    pub(crate) fn faulty_mtu(&self) -> Option<u16> {
+        self.engine.faults.as_ref()?.mtu.active
+    }
+
     /// Whether the port is down on purpose.
     pub(crate) const fn is_cut(&self) -> bool {
         self.port.is_cut()
