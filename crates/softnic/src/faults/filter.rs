@@ -1,5 +1,6 @@
 //! A filter between socket and host that does to packets what networks do.
 
+use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 use fairlane_units::Time;
@@ -31,6 +32,9 @@ impl Held {
     }
 }
 
+/// Packets that are held back at most: 64 MiB of the largest path MTU.
+const MOST: usize = 1 << 14;
+
 /// The filter and what it holds.
 #[derive(Debug)]
 pub(crate) struct Filter {
@@ -41,7 +45,8 @@ pub(crate) struct Filter {
     start: u64,
     /// How many packets have come.
     number: u64,
-    held: Vec<Held>,
+    /// In the order in which they came, which is that of their times.
+    held: VecDeque<Held>,
     /// The packet that has been altered.
     altered: Vec<u8>,
     /// Whether nothing gets through.
@@ -57,7 +62,7 @@ impl Filter {
             room: faults.mtu.path.map_or(usize::MAX, room),
             start: Random::start(faults.seed, device),
             number: 0,
-            held: Vec::new(),
+            held: VecDeque::new(),
             altered: Vec::new(),
             closed: false,
             injected: 0,
@@ -91,8 +96,9 @@ impl Filter {
         incoming.marked |= mark;
         let late = random.happens(faults.reorder);
         let twice = random.happens(faults.duplicate);
-        if late || twice {
-            self.held.push(Held {
+        // Without room a packet that comes late is lost, and one that comes twice doesn't.
+        if (late || twice) && self.held.len() < MOST {
+            self.held.push_back(Held {
                 until: now.saturating_add(faults.delay),
                 source: incoming.source,
                 bytes: incoming.bytes.to_vec(),
@@ -106,13 +112,15 @@ impl Filter {
 
     /// What has been held back for long enough, and gets through.
     pub(crate) fn release(&mut self, now: Time) -> Vec<Held> {
-        let due = self.held.extract_if(.., |held| held.until <= now);
-        due.filter(|_| !self.closed).collect()
+        let waits = |held: &Held| held.until > now;
+        let due = self.held.iter().position(waits).unwrap_or(self.held.len());
+        let closed = self.closed;
+        self.held.drain(..due).filter(|_| !closed).collect()
     }
 
     /// When something is to be let out.
     pub(crate) fn next_time(&self) -> Option<Time> {
-        self.held.iter().map(|held| held.until).min()
+        self.held.front().map(|held| held.until)
     }
 }
 
@@ -179,6 +187,32 @@ mod tests {
             all.into_iter().map(|(bytes, _)| bytes).collect()
         };
         assert_eq!(bytes(true), bytes(false));
+    }
+
+    #[test]
+    fn what_is_held_back_is_bounded_and_comes_in_order() {
+        let words = "packets=reorder:1,delay:10us".parse().unwrap();
+        let mut filter = Filter::new(&words, "10.0.0.2".parse().unwrap());
+        let source = "10.0.0.1:4791".parse().unwrap();
+        let at = |number: usize| Time::from_ns(number as u64);
+        for number in 0..2 * MOST {
+            let bytes = &number.to_ne_bytes()[..];
+            let marked = false;
+            let incoming = Incoming {
+                source,
+                bytes,
+                marked,
+            };
+            assert!(filter.pass(at(number), incoming).is_none());
+        }
+        let delay = 10_000;
+        assert_eq!(filter.next_time(), Some(at(delay)));
+        assert_eq!(filter.release(at(delay + 99)).len(), 100);
+        let rest = filter.release(Time::MAX);
+        let numbers = rest.iter().map(|held| held.bytes.as_slice());
+        let expected: Vec<_> = (100..MOST).map(usize::to_ne_bytes).collect();
+        assert!(numbers.eq(expected.iter().map(|bytes| &bytes[..])));
+        assert_eq!(filter.next_time(), None);
     }
 
     #[test]

@@ -67,7 +67,7 @@ const STATUSES: [(&str, Status); 9] = [
 
 /// Indices of the table of GIDs.
 const GIDS: u8 = 16;
-/// Packets are held back no longer, so that what is held is bounded.
+/// Packets are held back no longer.
 const LONGEST: Duration = Duration::from_ms(10_000);
 
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
