@@ -26,7 +26,13 @@ fn found(case: &Case) -> Result<String, String> {
 fn an_installed_command_finds_its_libraries() {
     let case = Case::new();
     fs::create_dir(case.path("bin")).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_fairlane"), case.path("bin/fairlane")).unwrap();
+    // A child of another test would have a copy that this process writes open for a moment, and nobody could run it (ETXTBSY).
+    let mut copy = Command::new("cp");
+    copy.args([
+        env!("CARGO_BIN_EXE_fairlane").into(),
+        case.path("bin/fairlane"),
+    ]);
+    assert!(copy.status().unwrap().success());
     let missing = found(&case).unwrap_err();
     assert!(
         missing.contains("hint: `make verbs` builds it"),
