@@ -2,8 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use fairlane_softnic::GidPlace;
-
 use crate::abi::Gid;
 
 /// Slots of the table, of which few are taken.
@@ -11,58 +9,29 @@ pub(crate) const SLOTS: u32 = 16;
 /// `IBV_GID_TYPE_ROCE_V2`.
 pub(crate) const ROCE_V2: u32 = 2;
 
-/// The table of a device's GIDs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Table {
-    pub(crate) address: IpAddr,
-    /// Where the GID of the address is.
-    pub(crate) place: GidPlace,
+/// The GID in a slot of the table of a device. Of IPv4 a link-local one that contains the address (RFC 5214, section 6.1), and
+/// the address mapped into IPv6 (A17.4.5.1); of IPv6 the address.
+pub(crate) fn at(address: IpAddr, slot: u32) -> Option<Gid> {
+    let raw = match (address, slot) {
+        (IpAddr::V4(own), 0) => link_local(own).octets(),
+        (IpAddr::V4(own), 1) => own.to_ipv6_mapped().octets(),
+        (IpAddr::V6(own), 0) => own.octets(),
+        _ => return None,
+    };
+    Some(Gid { raw })
 }
 
-impl Table {
-    /// That of a device at an address whose GID hasn't moved.
-    pub(crate) const fn usual(address: IpAddr) -> Self {
-        Self {
-            address,
-            place: GidPlace::Usual,
-        }
-    }
-
-    /// The GID in a slot. Of IPv4 a link-local one that contains the address (RFC 5214, section 6.1), and the address mapped into
-    /// IPv6 (A17.4.5.1); of IPv6 the address.
-    pub(crate) fn at(self, slot: u32) -> Option<Gid> {
-        let raw = match self.address {
-            _ if self.known_slot().map(u32::from) == Some(slot) => return Some(of(self.address)),
-            IpAddr::V4(own) if slot == 0 => link_local(own).octets(),
-            _ => return None,
-        };
-        Some(Gid { raw })
-    }
-
-    /// The slot of the address as such, which is none if that has gone.
-    const fn known_slot(self) -> Option<u8> {
-        match (self.place, self.address) {
-            (GidPlace::Usual, IpAddr::V4(_)) => Some(1),
-            (GidPlace::Usual, IpAddr::V6(_)) => Some(0),
-            (GidPlace::At(slot), _) => Some(slot),
-            (GidPlace::Gone, _) => None,
-        }
-    }
-
-    /// The same; if it has gone, where it has been at first.
-    pub(crate) fn slot(self) -> u8 {
-        let usual = Self::usual(self.address).known_slot();
-        self.known_slot().or(usual).unwrap_or(0)
+/// The slot of the address as such.
+pub(crate) const fn slot(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(_) => 1,
+        IpAddr::V6(_) => 0,
     }
 }
 
 /// The GID of an address as such.
 pub(crate) fn of(address: IpAddr) -> Gid {
-    let raw = match address {
-        IpAddr::V4(own) => own.to_ipv6_mapped().octets(),
-        IpAddr::V6(own) => own.octets(),
-    };
-    Gid { raw }
+    at(address, slot(address).into()).unwrap_or_default()
 }
 
 const fn link_local(address: Ipv4Addr) -> Ipv6Addr {
@@ -83,7 +52,7 @@ pub(crate) fn address(gid: &Gid) -> IpAddr {
 
 /// The GUID of the device at an address: the interface identifier of its first GID, of IPv4 marked as universal.
 pub(crate) fn guid(address: IpAddr) -> u64 {
-    let [.., a, b, c, d, e, f, g, h] = Table::usual(address).at(0).unwrap_or_default().raw;
+    let [.., a, b, c, d, e, f, g, h] = at(address, 0).unwrap_or_default().raw;
     let mark = if address.is_ipv4() { 2 } else { 0 };
     u64::from_ne_bytes([a | mark, b, c, d, e, f, g, h])
 }
@@ -96,29 +65,10 @@ mod tests {
     fn every_gid_leads_back_to_its_address() {
         for (own, count) in [("10.1.2.3", 2), ("fd00::17", 1), ("fe80::1:2:3", 1)] {
             let own: IpAddr = own.parse().expect("an address");
-            let table = Table::usual(own);
-            let gids: Vec<Gid> = (0..SLOTS).filter_map(|slot| table.at(slot)).collect();
+            let gids: Vec<Gid> = (0..SLOTS).filter_map(|slot| at(own, slot)).collect();
             assert_eq!(gids.len(), count);
             assert!(gids.iter().all(|gid| address(gid) == own));
             assert!(gids.contains(&of(own)));
-        }
-    }
-    #[test]
-    fn the_gid_of_the_address_moves_and_goes_alone() {
-        for own in ["10.1.2.3", "fd00::17"] {
-            let address: IpAddr = own.parse().expect("an address");
-            let table = |place| Table { address, place };
-            let others = |slot| address.is_ipv4() && slot == 0;
-            for place in [GidPlace::At(5), GidPlace::Gone] {
-                for slot in 0..SLOTS {
-                    let is_moved = place == GidPlace::At(5) && slot == 5;
-                    let found = table(place).at(slot);
-                    assert_eq!(found.is_some(), is_moved || others(slot), "{own} {slot}");
-                    assert_eq!(found == Some(of(address)), is_moved);
-                }
-            }
-            assert_eq!(table(GidPlace::At(5)).slot(), 5);
-            assert_eq!(table(GidPlace::Gone).slot(), Table::usual(address).slot());
         }
     }
 }

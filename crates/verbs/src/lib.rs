@@ -42,6 +42,7 @@ mod domain;
 mod events;
 mod faults;
 mod gid;
+mod gids;
 mod guard;
 mod handle;
 mod known;

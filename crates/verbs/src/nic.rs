@@ -11,6 +11,7 @@ use crate::address::Choice;
 use crate::events::Inbox;
 use crate::faults;
 use crate::gid;
+use crate::gids::Gids;
 use crate::guard::Errno;
 use crate::known::Table;
 use crate::words::{note, say};
@@ -63,7 +64,7 @@ impl Nic {
         note(&format!(
             "{name} has GID {} (index {}) on {}: {}",
             std::net::Ipv6Addr::from(gid::of(address).raw),
-            gid::Table::usual(address).slot(),
+            gid::slot(address),
             choice.interface.name,
             choice.why
         ));
@@ -85,8 +86,8 @@ impl Nic {
 
 impl Nic {
     /// Its GIDs.
-    pub(crate) fn gids(&self) -> gid::Table {
-        gid::Table {
+    pub(crate) fn gids(&self) -> Gids {
+        Gids {
             address: self.device.address(),
             place: self.device.gid_place(),
         }

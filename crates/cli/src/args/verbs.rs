@@ -13,12 +13,12 @@ pub(crate) struct Exec {
     /// Address of the program's device; left out, FAIRLANE_ADDRESS, else a free one of 127.76.0.0/16 for each process
     #[arg(long, value_name = "IP")]
     pub(crate) address: Option<IpAddr>,
-    /// Load the libraries before all others, for programs that look for theirs elsewhere (LD_PRELOAD)
-    #[arg(long)]
-    pub(crate) preload: bool,
     /// What goes wrong on purpose: packets, port, GID, requests, queues, MTU (docs/verbs-programs.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) faults: Option<PathBuf>,
+    /// Load the libraries before all others, for programs that look for theirs elsewhere (LD_PRELOAD)
+    #[arg(long)]
+    pub(crate) preload: bool,
     /// Program and its arguments
     #[arg(required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM ARGS")]
     pub(crate) program: Vec<OsString>,

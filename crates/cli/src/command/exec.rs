@@ -40,6 +40,9 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     command
         .args(rest)
         .env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &[&folder]));
+    if let Some(faults) = faults {
+        command.env(faults::VARIABLE, faults.to_string());
+    }
     if arguments.preload {
         let libraries = [libraries::VERBS, libraries::MANAGER].map(|name| folder.join(name));
         let there: Vec<&Path> = libraries
@@ -51,9 +54,6 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     }
     if let Some(address) = address(arguments.address)? {
         command.env(libraries::ADDRESS, address);
-    }
-    if let Some(faults) = faults {
-        command.env(faults::VARIABLE, faults.to_string());
     }
     // It returns only if there is no such program.
     let error = command.exec();
