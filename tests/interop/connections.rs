@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::pair::{
     CLIENT, Ended, Meeting, SERVER, complaint, run_both, run_until_client_ends, wait_for,
 };
-use crate::setup::{alone, at, compiled, faulty_library, has, library};
+use crate::setup::{alone, at, compiled, has, library};
 use crate::symbols::symbols;
 
 const PACKAGE: &str = "rdmacm-utils";
@@ -68,9 +68,8 @@ fn connections_come_to_be_over_a_network_that_loses_repeats_and_reorders() {
     if !has("ucmatose", PACKAGE) {
         return;
     }
-    faulty_library();
     let _alone = alone();
-    let faults = Some("loss=0.05 duplicate=0.05 reorder=0.05 corrupt=0.05 seed=3");
+    let faults = Some("seed=3 packets=loss:0.05,duplicate:0.05,reorder:0.05,corrupt:0.05");
     // What it has said by a line's end is there however it ends.
     let server = ["stdbuf", "-oL", "ucmatose", "-c", "8", "-C", "5"];
     let client = ["ucmatose", "-s", SERVER, "-c", "8", "-C", "5"];

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::setup::{at, faulty_library, library};
+use crate::setup::at;
 
 /// Where the server's device is.
 pub(crate) const SERVER: &str = "127.77.0.1";
@@ -32,9 +32,6 @@ fn start(address: &str, arguments: &[&str], faults: Option<&str>) -> Child {
     };
     let mut command: Command = at(address, program);
     if let Some(faults) = faults {
-        // What isn't there is as always.
-        let folders = std::env::join_paths([faulty_library(), library()]);
-        command.env("LD_LIBRARY_PATH", folders.expect("folders without colons"));
         command.env("FAIRLANE_FAULTS", faults);
     }
     command.args(rest).stdin(Stdio::null());

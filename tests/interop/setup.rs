@@ -41,27 +41,6 @@ pub(crate) fn fairlane() -> PathBuf {
     root().join("target/debug/fairlane")
 }
 
-/// The folder of the library with a filter that does to packets what networks do, which is built the first time.
-pub(crate) fn faulty_library() -> PathBuf {
-    static BUILT: OnceLock<()> = OnceLock::new();
-    let folder = root().join("target/interop/faulty");
-    BUILT.get_or_init(|| {
-        library();
-        let mut cargo = Command::new("cargo");
-        cargo.args(["build", "--locked", "-p", "fairlane-verbs"]);
-        cargo
-            .args(["--features", "testing", "--target-dir"])
-            .arg(&folder);
-        succeed(cargo.current_dir(root()));
-        let mut link = Command::new(root().join("target/release/shared-object"));
-        link.arg("crates/verbs/symbols.txt");
-        link.arg(folder.join("debug/libfairlane_verbs.a"))
-            .arg(folder.join("libibverbs.so.1"));
-        succeed(link.current_dir(root()));
-    });
-    folder
-}
-
 /// Runs a command that must succeed.
 pub(crate) fn succeed(command: &mut Command) {
     let output = command.output().expect("it can be started");

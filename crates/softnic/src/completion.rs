@@ -71,6 +71,8 @@ pub struct Completion {
 pub(crate) struct Completions {
     waiting: VecDeque<Completion>,
     capacity: usize,
+    /// Of the room, how much there really is.
+    pub(crate) most: usize,
     /// Whether one found no room; the queue is useless then (IBTA 11.6.3.1).
     pub(crate) overrun: bool,
     /// Queue pairs that complete to it, counted once for each of their queues.
@@ -86,6 +88,7 @@ impl Completions {
         Self {
             waiting: VecDeque::new(),
             capacity,
+            most: usize::MAX,
             overrun: false,
             users: 0,
             channel: None,
@@ -95,7 +98,7 @@ impl Completions {
 
     /// Adds one; `false` if there is no room for it.
     pub(crate) fn push(&mut self, completion: Completion) -> bool {
-        if self.waiting.len() >= self.capacity {
+        if self.waiting.len() >= self.capacity.min(self.most) {
             return false;
         }
         self.waiting.push_back(completion);

@@ -106,4 +106,6 @@ counters! {
     QueuePair resp_remote_invalid_request,
     /// Completions that found no room.
     Device cq_overrun,
+    /// Faults on purpose: packets that were lost, altered, marked, held back or repeated, and requests that failed.
+    Device injected_faults,
 }

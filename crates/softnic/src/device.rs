@@ -14,6 +14,7 @@ use crate::batch::Batches;
 use crate::completion::{Completion, CompletionQueue};
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::faults::{Faults, GidPlace};
 use crate::fork;
 use crate::interface::{self, HEADERS, Interface};
 use crate::keys::Domain;
@@ -124,7 +125,8 @@ impl Device {
 
     /// The largest path MTU that packets of its interface have room for, or nothing if that has gone.
     pub fn largest_mtu(&self) -> Option<u16> {
-        interface::largest_mtu(&Interface::of(self.address)?, self.address)
+        let largest = interface::largest_mtu(&Interface::of(self.address)?, self.address)?;
+        Some(self.faulty_mtu().map_or(largest, |mtu| mtu.min(largest)))
     }
 
     /// The receive buffer that the operating system grants, in its own count.
@@ -260,7 +262,8 @@ impl Device {
             let carries = socket::path_mtu(self.address, connection.address, self.interface);
             let wanted = connection.mtu;
             // Without a route the packets themselves will say so.
-            if let Ok(carries) = carries
+            let faulty = self.faulty_mtu().map(|mtu| u32::from(mtu) + HEADERS);
+            if let Some(carries) = carries.ok().into_iter().chain(faulty).min()
                 && u32::from(wanted) + HEADERS > carries
             {
                 return Err(Error::PathMtu { wanted, carries });
@@ -471,14 +474,31 @@ impl Device {
         live.unwrap_or_default()
     }
 
-    /// Does to packets that come what networks do, from now on.
-    #[cfg(feature = "testing")]
-    pub fn set_faults(&self, faults: Option<crate::faults::Faults>) {
+    /// Lets things go wrong on purpose from now on, or nothing any more. What limits queues holds for those that are made later.
+    pub fn set_faults(&self, faults: Option<Faults>) {
         // Another process has nothing that comes.
         drop(self.with(|inner| {
-            inner.filter = faults.map(crate::faults::Filter::new);
+            inner.set_faults(faults);
             Ok(())
         }));
+    }
+
+    /// Where the GID of its address is in the table.
+    pub fn gid_place(&self) -> GidPlace {
+        let place = self.with(|inner| Ok(inner.gid_place()));
+        place.unwrap_or(GidPlace::Usual)
+    }
+
+    /// Whether packets can leave and come: the interface is up, and the port isn't down on purpose.
+    pub fn is_up(&self) -> bool {
+        let cut = self.with(|inner| Ok(inner.is_cut()));
+        !cut.unwrap_or(false) && Interface::of(self.address).is_some_and(|own| own.is_up)
+    }
+
+    /// The path MTU that the port has room for on purpose.
+    fn faulty_mtu(&self) -> Option<u16> {
+        let mtu = self.with(|inner| Ok(inner.faulty_mtu()));
+        mtu.ok().flatten()
     }
 }
 

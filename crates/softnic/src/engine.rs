@@ -12,6 +12,7 @@ use crate::completion::{CompletionQueue, Completions};
 use crate::counters::Counters;
 use crate::error::Error;
 use crate::event::{AsyncEvent, Channels, EventList};
+use crate::faults::Faults;
 use crate::icrc::Outer;
 use crate::keys::{Domain, Keys};
 use crate::limits::{self, Limits, MOST};
@@ -74,6 +75,8 @@ pub(crate) struct Engine {
     touched: Vec<u32>,
     /// Whether a completion has found no room since queue pairs were looked at.
     overrun: bool,
+    /// What goes wrong with requests and queues on purpose.
+    pub(crate) faults: Option<Box<Faults>>,
 }
 
 impl Engine {
@@ -109,6 +112,7 @@ impl Engine {
             turn: None,
             touched: Vec::new(),
             overrun: false,
+            faults: None,
         })
     }
 
@@ -139,7 +143,8 @@ impl Engine {
             return Err(Error::Invalid("completion queue", "room for 1 or more"));
         }
         limits::check("completions", capacity, Limits::ALL.completions)?;
-        let queue = Completions::new(capacity as usize);
+        let mut queue = Completions::new(capacity as usize);
+        queue.most = at_most(self.faults.as_ref().and_then(|own| own.queue.completion));
         let slot = self.completions.insert(|_| queue);
         slot.map(CompletionQueue)
             .ok_or(Error::Exhausted("completion queue"))
@@ -188,6 +193,7 @@ impl Engine {
         limits::check("receives", capacity, Limits::ALL.receives)?;
         limits::check("pieces", pieces, Limits::ALL.pieces)?;
         let mut queue = ReceiveQueue::new(domain, capacity, pieces);
+        queue.most = at_most(self.faults.as_ref().and_then(|own| own.queue.receive));
         queue.shared = true;
         let slot = self.receives.insert(|_| queue);
         slot.map(SharedQueue)
@@ -232,6 +238,23 @@ impl Engine {
         options: &QueuePairOptions,
         sockets: usize,
     ) -> Result<QpNumber, Error> {
+        let number = self.add_pair(options, sockets)?;
+        if let Some(queue) = self.faults.as_ref().map(|faults| faults.queue) {
+            let slot = self.slot(number)?;
+            if let Some(pair) = self.pairs.get_mut(slot) {
+                let granted = pair.options.most_requests;
+                pair.options.most_requests = granted.min(queue.send.unwrap_or(granted));
+                let receives = pair.receives;
+                if let Some(own) = self.receives.get_mut(receives).filter(|own| !own.shared) {
+                    own.most = at_most(queue.receive);
+                }
+            }
+        }
+        Ok(number)
+    }
+
+    /// A new queue pair with all the room that is asked for.
+    fn add_pair(&mut self, options: &QueuePairOptions, sockets: usize) -> Result<QpNumber, Error> {
         limits::check_pair(options)?;
         self.keys.check_domain(options.domain)?;
         for queue in [options.send_queue, options.receive_queue] {
@@ -274,7 +297,13 @@ impl Engine {
         let mut options = options.clone();
         options.service = Service::UnreliableDatagram;
         options.queue_key = QueuePairOptions::MANAGEMENT_KEY;
-        let number = self.create_pair(&options, sockets)?;
+        let number = self.add_pair(&options, sockets)?;
+        for queue in [options.send_queue, options.receive_queue] {
+            // Who establishes connections must come through.
+            if let Some(queue) = self.completions.get_mut(queue.0) {
+                queue.most = usize::MAX;
+            }
+        }
         let slot = self.slot(number)?;
         if let Some(pair) = self.pairs.get_mut(slot) {
             pair.number = number::MANAGEMENT;
@@ -417,6 +446,11 @@ impl Engine {
         }
         self.hear_events(now, None);
     }
+}
+
+/// The room that a queue really has.
+fn at_most(room: Option<u32>) -> usize {
+    room.map_or(usize::MAX, |room| room as usize)
 }
 
 /// What the host is told of its surroundings.

@@ -46,8 +46,11 @@ pub enum AsyncEvent {
     LimitReached(SharedQueue),
     /// Packets can leave by the interface again.
     PortActive,
-    /// The interface has gone down, or lost its address, as packets that couldn't leave or weren't answered have shown.
+    /// The interface has gone down, or lost its address, as packets that couldn't leave or weren't answered have shown; or the port is
+    /// down on purpose.
     PortError,
+    /// The GID has moved to another index of the table, or has gone.
+    GidChange,
 }
 
 impl AsyncEvent {

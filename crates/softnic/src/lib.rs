@@ -25,6 +25,8 @@
 //! - `engine.rs` holds the state; `engine/arrive.rs` takes packets in, `engine/depart.rs` gives them out,
 //!   `engine/post.rs` takes requests and ends them, `engine/modify.rs` changes states.
 //! - `keys.rs` checks every access to memory: region, bounds, rights, protection domain.
+//! - `faults.rs` describes faults on purpose, `faults/` reads them and does them to packets and the port; requests and queues meet
+//!   theirs in `engine/post.rs` and `engine.rs`.
 //! - `counters.rs` lists what is counted; `stat.rs` tells other processes.
 //!
 //! **Lock order.** There is one lock, around all of a device; whoever holds it takes no other. Two devices of a
@@ -87,7 +89,6 @@ mod device;
 mod engine;
 mod error;
 mod event;
-#[cfg(feature = "testing")]
 mod faults;
 mod fork;
 pub mod gid;
@@ -120,8 +121,10 @@ pub use error::Error;
 pub use event::{Arm, AsyncEvent, Channel};
 pub use fairlane_transport::{PostError, Service, State, Status};
 pub use fairlane_units::{Psn, QpNumber};
-#[cfg(feature = "testing")]
-pub use faults::Faults;
+pub use faults::{
+    Faults, GidFault, GidPlace, MtuFaults, PacketFaults, PortFault, QueueFaults, RequestFault,
+    Which,
+};
 pub use icrc::IcrcMode;
 pub use interface::{Interface, is_free};
 pub use keys::{Binding, Domain, Region, Window, WindowType};

@@ -16,6 +16,8 @@ pub(crate) struct Port {
     /// Whether a packet couldn't leave, or wasn't answered, since it was looked at.
     pub(crate) doubted: bool,
     down: bool,
+    /// Whether it is down on purpose.
+    cut: bool,
     /// Timeouts of acknowledgements so far.
     timeouts: u64,
     /// Before this, it isn't looked at again.
@@ -31,7 +33,7 @@ impl Port {
     }
 
     pub(crate) const fn is_up(&self) -> bool {
-        !self.down
+        !(self.down || self.cut)
     }
 
     /// Looks at it if there is a reason to; returns what has changed.
@@ -47,8 +49,27 @@ impl Port {
     fn look(&mut self, now: Time, address: IpAddr) -> Option<AsyncEvent> {
         self.doubted = false;
         self.again = now.saturating_add(AGAIN);
-        let down = !Interface::of(address).is_some_and(|interface| interface.is_up);
-        match (std::mem::replace(&mut self.down, down), down) {
+        let before = self.down || self.cut;
+        self.down = !Interface::of(address).is_some_and(|interface| interface.is_up);
+        self.told(before)
+    }
+
+    /// It goes down or comes up on purpose; returns what has changed.
+    pub(crate) fn cut(&mut self, cut: bool) -> Option<AsyncEvent> {
+        let before = self.down || self.cut;
+        self.cut = cut;
+        self.told(before)
+    }
+
+    /// Whether it is down on purpose.
+    #[inline]
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// What applications are told that haven't been told otherwise `before`.
+    const fn told(&self, before: bool) -> Option<AsyncEvent> {
+        match (before, self.down || self.cut) {
             (false, true) => Some(AsyncEvent::PortError),
             (true, false) => Some(AsyncEvent::PortActive),
             _ => None,

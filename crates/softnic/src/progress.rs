@@ -13,8 +13,7 @@ use crate::clock::Clock;
 use crate::engine::{Engine, Incoming};
 use crate::error::Error;
 use crate::event::AsyncEvent;
-#[cfg(feature = "testing")]
-use crate::faults::Filter;
+use crate::faults::{Change, Chaos, Faults, GidPlace, Held};
 use crate::port::Port;
 use crate::signal::{Signal, precise_sleep};
 use crate::socket::{DATAGRAMS, Receiver, Sender};
@@ -50,8 +49,8 @@ pub(crate) struct Inner {
     waiting: u32,
     /// How many drivers there were.
     drivers: u64,
-    #[cfg(feature = "testing")]
-    pub(crate) filter: Option<Filter>,
+    /// What happens to packets and the port on purpose.
+    chaos: Option<Box<Chaos>>,
 }
 
 /// A device, as its threads share it.
@@ -317,8 +316,7 @@ impl Inner {
             sleeps_until: Time::MAX,
             waiting: 0,
             drivers: 0,
-            #[cfg(feature = "testing")]
-            filter: None,
+            chaos: None,
         }
     }
 
@@ -351,7 +349,7 @@ impl Inner {
     /// Does what is due.
     fn on_time(&mut self, clock: &Clock) {
         let now = self.engine.at(clock.now());
-        self.release(now);
+        self.go_wrong(now);
         self.engine.on_deadline(now);
         self.watch(now);
     }
@@ -364,53 +362,93 @@ impl Inner {
         more && self.retry_at.is_none()
     }
 
-    /// Hands packets that have come to the engine; returns how many datagrams they came in.
+    /// Hands packets that have come to the engine, then those that were held back; returns how many datagrams they came in.
     fn receive(&mut self, clock: &Clock) -> usize {
-        let Ok(count) = self.receiver.fill() else {
+        let count = self.receiver.fill().unwrap_or(0);
+        if count == 0 && self.chaos.is_none() {
             return 0;
-        };
+        }
         let now = self.engine.at(clock.now());
-        for at in 0..count {
-            let datagram = self.receiver.datagram(at);
-            let mut guess = 0;
+        let held = self.release(now);
+        for at in 0..count + held.len() {
+            let held = at.checked_sub(count).and_then(|behind| held.get(behind));
+            let datagram = match held {
+                None => self.receiver.datagram(at),
+                Some(held) => held.datagram(),
+            };
+            let mut guess: u16 = 0;
             for bytes in datagram.bytes.chunks(datagram.segment) {
-                let incoming = Incoming {
+                let mut incoming = Incoming {
                     source: datagram.source,
                     bytes,
                     marked: datagram.marked,
                 };
-                #[cfg(feature = "testing")]
-                if let Some(filter) = &mut self.filter {
-                    let engine = &mut self.engine;
-                    filter.pass(now, &incoming, |incoming| {
-                        engine.on_packet(now, incoming, &mut 0);
-                    });
-                    continue;
+                if let Some(chaos) = self.chaos.as_mut().filter(|_| held.is_none()) {
+                    let Some(passed) = chaos.filter.pass(now, incoming) else {
+                        guess = guess.wrapping_add(1);
+                        continue;
+                    };
+                    incoming = passed;
                 }
                 self.engine.on_packet(now, &incoming, &mut guess);
                 guess = guess.wrapping_add(1);
             }
         }
+        if let Some(chaos) = &mut self.chaos {
+            self.engine.counters.injected_faults += std::mem::take(&mut chaos.filter.injected);
+        }
         count
     }
 
-    /// Lets out what the filter has held back.
-    #[cfg_attr(
-        not(feature = "testing"),
-        expect(
-            clippy::unused_self,
-            clippy::needless_pass_by_ref_mut,
-            reason = "there is no filter"
-        )
-    )]
-    fn release(&mut self, now: Time) {
-        #[cfg(feature = "testing")]
-        if let Some(filter) = &mut self.filter {
-            let engine = &mut self.engine;
-            filter.release(now, |incoming| engine.on_packet(now, incoming, &mut 0));
+    /// Packets that have been held back for long enough.
+    fn release(&mut self, now: Time) -> Vec<Held> {
+        let chaos = self.chaos.as_mut();
+        chaos.map_or_else(Vec::new, |chaos| chaos.filter.release(now))
+    }
+
+    /// Lets things go wrong on purpose from now on, or nothing any more.
+    pub(crate) fn set_faults(&mut self, faults: Option<Faults>) {
+        let address = self.engine.settings.address;
+        let chaos = faults.as_ref().map(|faults| Chaos::new(faults, address));
+        self.chaos = chaos.map(Box::new);
+        let told = self.port.cut(false);
+        self.tell(told);
+        self.engine.faults = faults.map(Box::new);
+    }
+
+    /// Where the GID is.
+    pub(crate) fn gid_place(&self) -> GidPlace {
+        let chaos = self.chaos.as_ref();
+        chaos.map_or(GidPlace::Usual, |chaos| chaos.gid)
+    }
+
+    /// The largest path MTU that the port has room for on purpose.
+    pub(crate) fn faulty_mtu(&self) -> Option<u16> {
+        self.engine.faults.as_ref()?.mtu.active
+    }
+
+    /// Whether the port is down on purpose.
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.port.is_cut()
+    }
+
+    /// Changes port and GID on purpose, if that is due.
+    fn go_wrong(&mut self, now: Time) {
+        while let Some(chaos) = &mut self.chaos
+            && let Some(change) = chaos.timeline.next(now)
+        {
+            let told = match change {
+                Change::Gid(to) => {
+                    chaos.gid = to.map_or(GidPlace::Gone, GidPlace::At);
+                    Some(AsyncEvent::GidChange)
+                }
+                Change::Down | Change::Up => {
+                    chaos.filter.closed = change == Change::Down;
+                    self.port.cut(chaos.filter.closed)
+                }
+            };
+            self.tell(told);
         }
-        #[cfg(not(feature = "testing"))]
-        let _ = now;
     }
 
     /// Sends batches until there are none or a socket has no room.
@@ -418,6 +456,9 @@ impl Inner {
         let segmentation = self.batches.segmentation;
         let (mut sent, mut cannot_cut) = (0, false);
         self.retry_at = None;
+        if self.port.is_cut() {
+            sent = self.batches.all().len();
+        }
         while let Some(batch) = self.batches.all().get(sent) {
             match self.sender.send(&self.batches.all()[sent..], segmentation) {
                 Ok(count) => sent += count,
@@ -445,7 +486,13 @@ impl Inner {
         self.port
             .on_timeouts(self.engine.host.ledger().all.timeouts);
         let address = self.engine.settings.address;
-        if let Some(event) = self.port.watch(now, address) {
+        let told = self.port.watch(now, address);
+        self.tell(told);
+    }
+
+    /// Tells applications what has changed.
+    fn tell(&mut self, told: Option<AsyncEvent>) {
+        if let Some(event) = told {
             self.engine.counters.link_downed += u64::from(event == AsyncEvent::PortError);
             self.engine.events.push(event);
         }
@@ -457,11 +504,10 @@ impl Inner {
             Some(at) => self.engine.host.deadline().into_iter().chain([at]).min(),
             None => self.engine.next_time(),
         };
-        #[cfg(feature = "testing")]
-        let held = self.filter.as_ref().and_then(Filter::next_time);
-        #[cfg(not(feature = "testing"))]
-        let held = None;
-        engine.into_iter().chain(held).min()
+        let Some(chaos) = &self.chaos else {
+            return engine;
+        };
+        engine.into_iter().chain(chaos.next_time()).min()
     }
 
     /// How long the thread may sleep; it is remembered.

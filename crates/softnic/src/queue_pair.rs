@@ -214,6 +214,10 @@ pub(crate) struct QueuePair {
     pub(crate) waiting: VecDeque<u32>,
     /// Works that haven't ended.
     pub(crate) outstanding: u32,
+    /// Works that were posted while something went wrong on purpose.
+    pub(crate) posted: u64,
+    /// Whether the work that was handed over last fails on purpose.
+    pub(crate) fails: bool,
     /// Parts of READs at the host.
     pub(crate) reads: u32,
     /// Where datagrams at the host go, in their order.
@@ -252,6 +256,8 @@ impl QueuePair {
             socket,
             waiting: VecDeque::new(),
             outstanding: 0,
+            posted: 0,
+            fails: false,
             reads: 0,
             addresses: VecDeque::new(),
             drains: false,
@@ -296,6 +302,9 @@ impl QueuePair {
 
     /// Whether its next request may be handed over: while it drains, only one goes on that has begun.
     pub(crate) fn may_begin(&self, works: &Slots<Work>) -> bool {
+        if self.fails {
+            return false;
+        }
         let next = self.waiting.front().and_then(|work| works.get(*work));
         self.state != State::SendQueueDrain || next.is_some_and(|work| work.handed > 0)
     }

@@ -51,6 +51,8 @@ pub(crate) struct ReceiveQueue {
     pub(crate) shared: bool,
     pub(crate) users: u32,
     capacity: usize,
+    /// Of the room, how much there really is.
+    pub(crate) most: usize,
     most_pieces: usize,
     /// Fewer receives than this are told of, once; 0 for off.
     pub(crate) limit: usize,
@@ -72,6 +74,7 @@ impl ReceiveQueue {
             shared: false,
             users: 0,
             capacity: capacity as usize,
+            most: usize::MAX,
             most_pieces: most_pieces as usize,
             limit: 0,
             reached: false,
@@ -138,7 +141,7 @@ impl ReceiveQueue {
                 "no more pieces than the queue was made for",
             ));
         }
-        if self.waiting.len() >= self.capacity {
+        if self.waiting.len() >= self.capacity.min(self.most) {
             return Err(Error::Post(PostError::Full));
         }
         let posted = Posted {

@@ -207,6 +207,8 @@ pub(crate) struct Work {
     pub(crate) parts: u32,
     /// How it has failed, if it has.
     pub(crate) failed: Option<Status>,
+    /// How it fails on purpose, once those before it have ended.
+    pub(crate) fault: Option<Status>,
 }
 
 /// What the host calls a part of a work: slot below, number of the part above.

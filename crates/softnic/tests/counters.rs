@@ -158,6 +158,21 @@ fn timeouts_are_counted_by_queue_pair_and_outlive_a_reset() {
 }
 
 #[test]
+fn others_are_told_of_a_port_that_lacks_something_on_purpose() {
+    let own = end();
+    let faults = "port=at:0s mtu=active:512".parse().unwrap();
+    own.device.set_faults(Some(faults));
+    let until = Instant::now() + LONG;
+    while own.device.take_async_event().is_none() {
+        assert!(Instant::now() < until);
+        std::thread::yield_now();
+    }
+    let told = ask(&own, DEVICE);
+    let (state, mtu) = (&told["state"], &told["mtu"]);
+    assert_eq!((state, mtu), (&"DOWN".into(), &512.into()));
+}
+
+#[test]
 fn others_are_told_what_applications_are_told() {
     let (a, b) = (end_with(|settings| settings.name = "mine".into()), end());
     let pairs = talk(&a, &b);

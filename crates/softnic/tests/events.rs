@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use common::{End, LONG, Way, connected, end, end_with, target, whole};
 use fairlane_softnic::{
-    Arm, AsyncEvent, Channel, Error, Faults, Modify, QpNumber, ReceiveRequest, Rights, SendRequest,
-    Sending, State, Status,
+    Arm, AsyncEvent, Channel, Error, Faults, Modify, PacketFaults, QpNumber, ReceiveRequest,
+    Rights, SendRequest, Sending, State, Status,
 };
 
 /// Whether a descriptor is readable within a time.
@@ -277,10 +277,11 @@ fn a_read_that_has_begun_ends_before_it_is_drained_and_nothing_else_begins() {
     let (to, from) = (a.memory(LENGTH), b.memory(LENGTH));
     let read = |id| SendRequest::read(id, vec![whole(&to)], target(&from));
     // Until it is drained, nothing comes to the responder.
-    b.device.set_faults(Some(Faults {
+    let packets = PacketFaults {
         loss: 1.0,
-        ..Faults::default()
-    }));
+        ..PacketFaults::default()
+    };
+    b.device.set_faults(Some(Faults::of_packets(0, packets)));
     a.post(pair, &read(1));
     let drain = Modify::SendQueueDrain { tell: true };
     a.device.modify(pair, &drain).unwrap();

@@ -6,7 +6,7 @@ mod common;
 use std::time::Instant;
 
 use common::{End, Way, connected, end_with, target, whole};
-use fairlane_softnic::{Faults, IcrcMode, Operation, SendRequest, Sending, Status};
+use fairlane_softnic::{Faults, IcrcMode, Operation, PacketFaults, SendRequest, Sending, Status};
 use fairlane_units::Duration;
 
 fn ends() -> (End, End) {
@@ -21,26 +21,24 @@ fn way(selective: u32) -> Way {
         mtu: Some(1024),
         sending: Sending {
             timeout: Some(Duration::from_ms(5)),
-            retries: 100,
+            retries: 1000,
             ..Sending::default()
         },
     }
 }
 
 /// Writes, sends, reads and adds under faults at both ends, and looks at every byte.
-fn survives(faults: Faults, selective: u32) -> [fairlane_softnic::Counters; 2] {
+fn survives(seed: u64, packets: PacketFaults, selective: u32) -> [fairlane_softnic::Counters; 2] {
     let (a, b) = ends();
     let (pair, other) = connected(&a, &b, way(selective));
-    a.device.set_faults(Some(faults));
-    b.device.set_faults(Some(Faults {
-        seed: faults.seed + 1,
-        ..faults
-    }));
+    let faults = Faults::of_packets(seed, packets);
+    a.device.set_faults(Some(faults.clone()));
+    b.device.set_faults(Some(faults));
     let word = b.memory(8);
     for (round, size) in (0..).zip([1, 1024, 9000, 300_000, 100_001, 3000]) {
         let (from, to, back) = (a.memory(size), b.memory(size), a.memory(size));
         let (received, result) = (b.memory(size), a.memory(8));
-        let bytes = a.fill(&from, faults.seed ^ round);
+        let bytes = a.fill(&from, seed ^ round);
         b.receive(other, 9, &received);
         let requests = [
             SendRequest::write(0, vec![whole(&from)], target(&to)),
@@ -75,13 +73,12 @@ fn survives(faults: Faults, selective: u32) -> [fairlane_softnic::Counters; 2] {
 fn loss_of_one_percent_costs_nothing_but_time() {
     let mut repeated = 0;
     for seed in 0..8 {
-        let faults = Faults {
-            seed,
+        let packets = PacketFaults {
             loss: 0.01,
-            ..Faults::default()
+            ..PacketFaults::default()
         };
         for selective in [0, 256] {
-            let counters = survives(faults, selective);
+            let counters = survives(seed, packets, selective);
             repeated += counters[0].completer_retry_err;
         }
     }
@@ -92,15 +89,14 @@ fn loss_of_one_percent_costs_nothing_but_time() {
 fn duplicates_and_reordering_cost_nothing_but_time() {
     let mut twice = 0;
     for seed in 0..8 {
-        let faults = Faults {
-            seed,
+        let packets = PacketFaults {
             duplicate: 0.02,
             reorder: 0.02,
             delay: Duration::from_us(50),
-            ..Faults::default()
+            ..PacketFaults::default()
         };
         for selective in [0, 256] {
-            let counters = survives(faults, selective);
+            let counters = survives(seed, packets, selective);
             twice += counters[1].duplicate_request;
         }
     }
@@ -111,12 +107,11 @@ fn duplicates_and_reordering_cost_nothing_but_time() {
 fn altered_packets_are_dropped() {
     let mut altered = 0;
     for seed in 0..8 {
-        let faults = Faults {
-            seed,
+        let packets = PacketFaults {
             corrupt: 0.01,
-            ..Faults::default()
+            ..PacketFaults::default()
         };
-        altered += survives(faults, 0)[1].rx_icrc_encapsulated;
+        altered += survives(seed, packets, 0)[1].rx_icrc_encapsulated;
     }
     assert!(altered > 50, "{altered}");
 }
@@ -124,8 +119,7 @@ fn altered_packets_are_dropped() {
 #[test]
 fn everything_at_once_is_survived() {
     for seed in 0..8 {
-        let faults = Faults {
-            seed,
+        let packets = PacketFaults {
             loss: 0.02,
             duplicate: 0.02,
             reorder: 0.02,
@@ -133,7 +127,7 @@ fn everything_at_once_is_survived() {
             corrupt: 0.01,
             mark: 0.1,
         };
-        survives(faults, if seed % 2 == 0 { 0 } else { 128 });
+        survives(seed, packets, if seed % 2 == 0 { 0 } else { 128 });
     }
 }
 
@@ -142,10 +136,11 @@ fn marks_lead_to_notifications_which_slow_the_sender_down() {
     let (a, b) = ends();
     let (pair, _) = connected(&a, &b, way(0));
     let (from, to) = (a.memory(4 << 20), b.memory(4 << 20));
-    b.device.set_faults(Some(Faults {
+    let packets = PacketFaults {
         mark: 0.5,
-        ..Faults::default()
-    }));
+        ..PacketFaults::default()
+    };
+    b.device.set_faults(Some(Faults::of_packets(0, packets)));
     let rate = a.device.rate(pair).unwrap();
     a.post(
         pair,

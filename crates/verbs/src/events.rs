@@ -137,6 +137,7 @@ mod kind {
     pub(super) const PORT_ERR: c_int = 10;
     pub(super) const SRQ_LIMIT_REACHED: c_int = 15;
     pub(super) const QP_LAST_WQE_REACHED: c_int = 16;
+    pub(super) const GID_CHANGE: c_int = 18;
 }
 
 const fn kind_of(told: Told) -> c_int {
@@ -150,6 +151,7 @@ const fn kind_of(told: Told) -> c_int {
         Told::PortActive => kind::PORT_ACTIVE,
         Told::PortError => kind::PORT_ERR,
         Told::LimitReached(_) => kind::SRQ_LIMIT_REACHED,
+        Told::GidChange => kind::GID_CHANGE,
         Told::LastReceive(_) => kind::QP_LAST_WQE_REACHED,
     }
 }

@@ -1,55 +1,26 @@
-//! What the network does to packets that come, in tests.
+//! Faults on purpose, as the environment names them.
 
 use fairlane_softnic::Faults;
-use fairlane_units::Duration;
 
-use crate::words::say;
+use crate::guard::Errno;
+use crate::words::{note, say};
 
-/// The variable that names faults: `loss=0.01 duplicate=0.01 reorder=0.01 corrupt=0.01 seed=7`.
+/// The variable that names them in a line of words, as `fairlane exec --faults FILE` does.
 const VARIABLE: &str = "FAIRLANE_FAULTS";
 
-/// How long packets are held back that come out of order.
-const DELAY: Duration = Duration::from_us(200);
-
 /// The faults that the environment names.
-pub(crate) fn named() -> Option<Faults> {
-    let text = std::env::var(VARIABLE).ok()?;
-    let read = read(&text);
-    if read.is_none() {
-        say(&format!("{VARIABLE}: \"{text}\" isn't understood"));
-    }
-    read
-}
-
-fn read(text: &str) -> Option<Faults> {
-    let mut faults = Faults {
-        delay: DELAY,
-        ..Faults::default()
+///
+/// # Errors
+/// If they aren't understood: a test that runs without its faults would prove nothing.
+pub(crate) fn named() -> Result<Option<Faults>, Errno> {
+    let Some(text) = std::env::var_os(VARIABLE) else {
+        return Ok(None);
     };
-    for word in text.split_whitespace() {
-        let (name, value) = word.split_once('=')?;
-        let often = value.parse::<f64>().ok()?;
-        match name {
-            "loss" => faults.loss = often,
-            "duplicate" => faults.duplicate = often,
-            "reorder" => faults.reorder = often,
-            "corrupt" => faults.corrupt = often,
-            "mark" => faults.mark = often,
-            "seed" => faults.seed = value.parse().ok()?,
-            _ => return None,
-        }
-    }
-    Some(faults)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn faults_are_read_by_name() {
-        let faults = read("loss=0.01 seed=7").expect("they are right");
-        assert_eq!((faults.loss, faults.seed, faults.corrupt), (0.01, 7, 0.0));
-        assert!(read("loss").is_none() && read("lost=1").is_none() && read("loss=much").is_none());
-    }
+    let faults: Faults = text.to_string_lossy().parse().map_err(|mistake| {
+        let fairlane_units::Mistake { message, hint, .. } = mistake;
+        say(&format!("{VARIABLE}: {message}\nhint: {hint}"));
+        Errno::INVALID
+    })?;
+    note(&format!("faults on purpose: {faults}"));
+    Ok(Some(faults))
 }

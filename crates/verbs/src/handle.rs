@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::domain::Pd;
 use crate::gid;
 use crate::guard::{Errno, entry};
+use crate::nic::Nic;
 use crate::object::{Object, With, give, take};
 
 /// An address handle.
@@ -23,12 +24,12 @@ pub(crate) struct Own {
 const WITH_HEADER: u32 = 1;
 
 /// The address that attributes lead to from a device's own: on Ethernet there is always a global route, by a GID of the table.
-pub(crate) fn destination(own: IpAddr, attributes: &AhAttr) -> Result<IpAddr, Errno> {
+pub(crate) fn destination(nic: &Nic, attributes: &AhAttr) -> Result<IpAddr, Errno> {
     let route = &attributes.grh;
     let known = attributes.is_global != 0 && attributes.port_num == 1;
-    let known = known && gid::at(own, route.sgid_index.into()).is_some();
+    let known = known && nic.gids().at(route.sgid_index.into()).is_some();
     let address = gid::address(&route.dgid);
-    let fits = known && address.is_ipv4() == own.is_ipv4();
+    let fits = known && address.is_ipv4() == nic.device.address().is_ipv4();
     fits.then_some(address).ok_or(Errno::INVALID)
 }
 
@@ -40,7 +41,7 @@ fn create(pd: Handle<Pd>, attributes: &AhAttr) -> Result<*const IbvAh, Errno> {
         handle: 0,
     };
     let own = Own {
-        address: destination(pd.own.nic.device.address(), attributes)?,
+        address: destination(&pd.own.nic, attributes)?,
     };
     Ok(give(Box::new(With { public, own })))
 }
@@ -67,7 +68,7 @@ fn back(context: &Context, port: u8, completion: &Wc, header: In<Grh>) -> Result
         grh: GlobalRoute {
             dgid: sender(own, header.get()?),
             flow_label: 0,
-            sgid_index: gid::slot(own),
+            sgid_index: context.own.nic.gids().slot(),
             hop_limit: u8::MAX,
             traffic_class: 0,
         },

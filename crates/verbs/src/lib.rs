@@ -39,9 +39,9 @@ mod context;
 mod device;
 mod domain;
 mod events;
-#[cfg(feature = "testing")]
 mod faults;
 mod gid;
+mod gids;
 mod guard;
 mod handle;
 mod known;

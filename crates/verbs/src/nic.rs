@@ -9,7 +9,9 @@ use fairlane_softnic::address::Choice;
 use fairlane_softnic::{Device, Settings, sysfs};
 
 use crate::events::Inbox;
+use crate::faults;
 use crate::gid;
+use crate::gids::Gids;
 use crate::guard::Errno;
 use crate::known::Table;
 use crate::words::{note, say};
@@ -49,6 +51,7 @@ impl Nic {
         if let Some(nic) = known.and_then(|own| own.nic.upgrade()) {
             return Ok(nic);
         }
+        let faults = faults::named()?;
         let mut settings = Settings::new(address);
         name.clone_into(&mut settings.name);
         settings.sysfs = std::env::var_os(sysfs::VARIABLE).map(Into::into);
@@ -56,8 +59,9 @@ impl Nic {
             say(&error.to_string());
             Errno::from(error)
         })?;
-        #[cfg(feature = "testing")]
-        device.set_faults(crate::faults::named());
+        if let Some(faults) = faults {
+            device.set_faults(Some(faults));
+        }
         note(&format!(
             "{name} has GID {} (index {}) on {}: {}",
             std::net::Ipv6Addr::from(gid::of(address).raw),
@@ -82,6 +86,14 @@ impl Nic {
 }
 
 impl Nic {
+    /// Its GIDs.
+    pub(crate) fn gids(&self) -> Gids {
+        Gids {
+            address: self.device.address(),
+            place: self.device.gid_place(),
+        }
+    }
+
     fn inboxes(&self) -> MutexGuard<'_, Vec<Weak<Inbox>>> {
         self.inboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }

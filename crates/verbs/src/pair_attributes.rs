@@ -101,7 +101,7 @@ impl Qp {
     fn connection(&self, to_be: &QpAttr) -> Result<Connection, Errno> {
         let address = match self.own.service {
             Service::UnreliableDatagram => self.own.nic.device.address(),
-            _ => destination(self.own.nic.device.address(), &to_be.ah_attr)?,
+            _ => destination(&self.own.nic, &to_be.ah_attr)?,
         };
         let mut connection = Connection::new(address, QpNumber::new(to_be.dest_qp_num));
         connection.mtu = match self.own.service {

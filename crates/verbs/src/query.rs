@@ -36,13 +36,13 @@ impl Context {
     fn gid(&self, port: u32, slot: u32) -> Result<Gid, Errno> {
         self.check_port(port)?;
         (slot < gid::SLOTS).then_some(()).ok_or(Errno::INVALID)?;
-        Ok(gid::at(self.address(), slot).unwrap_or_default())
+        Ok(self.own.nic.gids().at(slot).unwrap_or_default())
     }
 
     /// The entry of a slot that is taken.
     fn entry(&self, slot: u32) -> Option<GidEntry> {
         Some(GidEntry {
-            gid: gid::at(self.address(), slot)?,
+            gid: self.own.nic.gids().at(slot)?,
             gid_index: slot,
             port_num: 1,
             gid_type: gid::ROCE_V2,
@@ -69,10 +69,13 @@ impl Context {
     }
 
     fn port(&self) -> PortAttr {
+        let device = &self.own.nic.device;
+        // As the kernel says of Ethernet: IBV_PORT_ACTIVE with a link up, or IBV_PORT_DOWN and disabled.
+        let (state, phys_state) = if device.is_up() { (4, 5) } else { (1, 3) };
         PortAttr {
-            state: 4,
+            state,
             max_mtu: limits::mtu_to_number(4096),
-            active_mtu: limits::mtu_to_number(self.own.nic.device.largest_mtu().unwrap_or(256)),
+            active_mtu: limits::mtu_to_number(device.largest_mtu().unwrap_or(256)),
             gid_tbl_len: gid::SLOTS as c_int,
             // IBV_PORT_CM_SUP, IBV_PORT_IP_BASED_GIDS
             port_cap_flags: 1 << 16 | 1 << 26,
@@ -82,7 +85,7 @@ impl Context {
             // 4X EDR: as `SPEED`.
             active_width: 2,
             active_speed: 32,
-            phys_state: 5,
+            phys_state,
             // IBV_LINK_LAYER_ETHERNET
             link_layer: 2,
             // IBV_QPF_GRH_REQUIRED

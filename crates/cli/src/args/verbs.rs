@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -12,6 +13,9 @@ pub(crate) struct Exec {
     /// Address of the program's device; left out, FAIRLANE_ADDRESS, else a free one of 127.76.0.0/16 for each process
     #[arg(long, value_name = "IP")]
     pub(crate) address: Option<IpAddr>,
+    /// What goes wrong on purpose: packets, port, GID, requests, queues, MTU (docs/verbs-programs.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) faults: Option<PathBuf>,
     /// Load the libraries before all others, for programs that look for theirs elsewhere (LD_PRELOAD)
     #[arg(long)]
     pub(crate) preload: bool,

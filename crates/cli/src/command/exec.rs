@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::libraries;
 use crate::print;
 
+mod faults;
 mod namespace;
 mod sysfs;
 
@@ -25,8 +26,9 @@ pub(crate) use sysfs::namespaces;
 /// Becomes the program, which finds our libraries first and has an address of its own.
 ///
 /// # Errors
-/// If the libraries aren't there, the address isn't local, or the program can't be started.
+/// If the libraries aren't there, the address isn't local, faults aren't understood, or the program can't be started.
 pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
+    let faults = arguments.faults.as_deref().map(faults::read).transpose()?;
     let folder = libraries::folder();
     if !folder.join(libraries::VERBS).exists() {
         let place = folder.join(libraries::VERBS);
@@ -42,6 +44,9 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     command
         .args(rest)
         .env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &[&folder]));
+    if let Some(faults) = faults {
+        command.env(faults::VARIABLE, faults.to_string());
+    }
     if arguments.preload {
         let libraries = [libraries::VERBS, libraries::MANAGER].map(|name| folder.join(name));
         let there: Vec<&Path> = libraries

@@ -8,9 +8,9 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use fairlane_softnic::{
-    Completion, CompletionQueue, Connection, Device, Domain, Faults, Modify, QpNumber,
-    QueuePairOptions, ReceiveRequest, Region, Rights, SendRequest, Sending, Settings, Sge, Status,
-    Target,
+    Completion, CompletionQueue, Connection, Device, Domain, Faults, Modify, PacketFaults,
+    QpNumber, QueuePairOptions, ReceiveRequest, Region, Rights, SendRequest, Sending, Settings,
+    Sge, Status, Target,
 };
 
 mod place;
@@ -134,11 +134,12 @@ fn writes(place: &Place, writes: Writes) -> Outcome<Speed> {
     let (a, b) = (End::open(place, 0)?, End::open(place, 1)?);
     if writes.loss > 0.0 {
         for (seed, end) in [(1, &a), (2, &b)] {
-            end.device.set_faults(Some(Faults {
-                seed,
+            let packets = PacketFaults {
                 loss: writes.loss,
-                ..Faults::default()
-            }));
+                ..PacketFaults::default()
+            };
+            end.device
+                .set_faults(Some(Faults::of_packets(seed, packets)));
         }
     }
     let numbers = (0..pairs).map(|_| Ok(connected(&a, &b, writes.selective)?.0));

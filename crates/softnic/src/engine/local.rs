@@ -28,8 +28,9 @@ impl Engine {
             if !first || pair.state != State::ReadyToSend {
                 return false;
             }
-            let domain = pair.options.domain;
+            let (domain, fault) = (pair.options.domain, work.fault);
             let (done, host) = match operation {
+                _ if fault.is_some() => (false, pair.host),
                 Operation::Bind(to) => (self.keys.bind(domain, slot, &to), pair.host),
                 Operation::Invalidate(key) => (self.keys.invalidate(domain, slot, key), pair.host),
                 _ => (false, pair.host),
@@ -39,7 +40,7 @@ impl Engine {
                 self.end(slot, number, Status::Success);
                 continue;
             }
-            self.end(slot, number, Status::WindowBind);
+            self.end(slot, number, fault.unwrap_or(Status::WindowBind));
             if let Some(id) = host {
                 self.host.fail(now, id);
             }

@@ -175,7 +175,7 @@ impl Engine {
         self.reads -= u64::from(pair.reads);
         let outstanding = pair.outstanding as usize;
         (pair.outstanding, pair.reads) = (0, 0);
-        (pair.drains, pair.established) = (false, false);
+        (pair.drains, pair.established, pair.fails) = (false, false, false);
         let (receives, number) = (pair.receives, pair.number);
         for queue in [pair.options.send_queue, pair.options.receive_queue] {
             if let Some(own) = self.completions.get_mut(queue.0) {

@@ -12,6 +12,8 @@ use super::modify::check_version;
 use super::{Engine, figures};
 use crate::completion::{Completion, CompletionQueue, Done};
 use crate::error::Error;
+use crate::faults::Faults;
+use crate::number;
 use crate::queue_pair::QueuePair;
 use crate::receives::{Posted, SharedQueue};
 use crate::rights::Rights;
@@ -37,12 +39,15 @@ impl Engine {
             return Err(Error::Post(PostError::Full));
         }
         for request in requests {
+            let fault = (self.faults.as_deref()).and_then(|faults| next_fault(faults, pair));
+            self.counters.injected_faults += u64::from(fault.is_some());
             let work = Work {
                 request,
                 pair: slot,
                 handed: 0,
                 parts: 0,
                 failed: None,
+                fault,
             };
             let work = self.works.insert(|_| work).ok_or(PostError::Full)?;
             pair.outstanding += 1;
@@ -81,6 +86,11 @@ impl Engine {
                 work: number,
                 part: work.parts_handed(),
             };
+            let (fails, reliable) = (work.fault.is_some(), pair.config.service.is_reliable());
+            if fails && !reliable && pair.outstanding as usize > pair.waiting.len() {
+                // Those before it leave first; a connection waits for their end itself.
+                return;
+            }
             let Some((mut request, last)) = work.next(part) else {
                 return;
             };
@@ -97,6 +107,13 @@ impl Engine {
                 *queue_key = pair.datagram_key(*queue_key);
             }
             self.host.post(now, id, request);
+            if fails {
+                // Nothing behind it on a connection is handed over, which fails once those before it have ended.
+                pair.fails = reliable;
+                self.host.on_local_error(now, id, part.to_host());
+                self.hear_events(now, None);
+                return;
+            }
         }
     }
 
@@ -138,6 +155,10 @@ impl Engine {
         let (Some(pair), Some(work)) = (self.pairs.get_mut(slot), self.works.get_mut(number))
         else {
             return;
+        };
+        let status = match status {
+            Status::LocalProtection => work.fault.unwrap_or(status),
+            _ => status,
         };
         for counters in [&mut self.counters, &mut pair.counters] {
             counters.retry_exceeded_err += u64::from(status == Status::RetryExceeded);
@@ -349,6 +370,15 @@ const fn blank(id: u64, status: Status, done: Done, pair: QpNumber) -> Completio
     }
 }
 
+/// How the next request of a queue pair fails on purpose, if it does. Who establishes connections must come through.
+fn next_fault(faults: &Faults, pair: &mut QueuePair) -> Option<Status> {
+    if pair.number == number::MANAGEMENT {
+        return None;
+    }
+    pair.posted += 1;
+    faults.of_request(pair.posted, pair.config.service.is_reliable())
+}
+
 /// Refuses what state, service and size don't allow.
 fn check(pair: &QueuePair, request: &SendRequest, own: IpAddr) -> Result<(), Error> {
     if !pair.state.takes_requests() {
@@ -409,6 +439,7 @@ mod tests {
             handed: 0,
             parts: 0,
             failed: None,
+            fault: None,
         };
         let parts = [0, 1, 2].map(|part| work.next(PartId { work: 0, part }).unwrap());
         let fences = parts.map(|(part, last)| (part.fence, last));

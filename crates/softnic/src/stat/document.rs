@@ -25,6 +25,14 @@ pub(crate) struct Subject {
     pub(crate) interface: u32,
 }
 
+/// What the port lacks on purpose of what its interface has.
+#[derive(Clone, Copy)]
+struct PortLimits {
+    is_cut: bool,
+    /// The largest path MTU.
+    mtu: Option<u16>,
+}
+
 /// Gives `put` the document, part by part.
 pub(super) fn write(
     shared: &Shared,
@@ -32,15 +40,19 @@ pub(super) fn write(
     with_pairs: bool,
     mut put: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    let (count, counters) = {
+    let (count, limits, counters) = {
         let inner = shared.lock();
         (
             inner.engine.pairs.count(),
+            PortLimits {
+                is_cut: inner.is_cut(),
+                mtu: inner.faulty_mtu(),
+            },
             figures::of_device(&inner.engine),
         )
     };
     let mut text = String::new();
-    head(&mut text, subject, count);
+    head(&mut text, subject, count, limits);
     put_counters(&mut text, &counters, |_| true);
     if with_pairs {
         text.push_str(",\"pairs\":[");
@@ -66,18 +78,21 @@ pub(super) fn write(
     put(text.as_bytes())
 }
 
-fn head(text: &mut String, subject: &Subject, pairs: usize) {
+fn head(text: &mut String, subject: &Subject, pairs: usize, limits: PortLimits) {
     let address = subject.address;
     let gid = match address {
         IpAddr::V4(own) => own.to_ipv6_mapped(),
         IpAddr::V6(own) => own,
     };
     let found = Interface::of(address);
-    let state = match found.as_ref().is_some_and(|found| found.is_up) {
-        true => "ACTIVE",
-        false => "DOWN",
+    let is_up = found.as_ref().is_some_and(|found| found.is_up);
+    let state = if is_up && !limits.is_cut {
+        "ACTIVE"
+    } else {
+        "DOWN"
     };
     let mtu = found.and_then(|found| interface::largest_mtu(&found, address));
+    let mtu = mtu.map(|mtu| limits.mtu.map_or(mtu, |most| mtu.min(most)));
     let program = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
     put(text, '{', "version", VERSION);
     put_text(text, "device", &subject.name);
