@@ -193,8 +193,9 @@ fn resolve(id: *mut CmId, from: Option<SocketAddr>, to: SocketAddr) -> Result<()
         own.pointer.seen().route.source = SockAddr::of(bound);
     }
     if world.is_here(to.ip()) {
-        let port = world.id(id)?.port.ok_or(Errno::NO_DEVICE)?;
-        to.set_ip(world.ports[port].address);
+        let own = world.id(id)?;
+        let (space, port) = (own.space, own.port.ok_or(Errno::NO_DEVICE)?);
+        to.set_ip(world.home_of(space, to.port(), port));
     }
     let own = world.id(id)?;
     own.destination = Some(to);

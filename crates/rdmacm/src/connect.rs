@@ -17,6 +17,7 @@ use crate::layout::{CmId, ConnParam, DATAGRAM_KEY, SockAddr};
 use crate::object::{bytes, read, tell};
 use crate::pair;
 use crate::port::Port;
+use crate::signs::{Sign, Words};
 use crate::world::{self, Bound, World};
 
 /// `RDMA_MAX_RESP_RES`, `RDMA_MAX_INIT_DEPTH`: as many as there may be.
@@ -200,6 +201,14 @@ fn listen(world: &mut World, id: *mut CmId, backlog: c_int) -> Result<(), Errno>
         let listens = world.manage(port, |manager, _| manager.listen(service, backlog));
         listens.inspect_err(|_| unlisten(world, id.addr(), service))?;
         world.listeners.insert((port, service), id.addr());
+        let words = Words {
+            service,
+            is_any: device.is_none(),
+            address: world.ports[port].address,
+        };
+        world
+            .signs
+            .extend(Sign::hang(words).map(|sign| ((port, service), sign)));
     }
     world.id(id)?.service = Some(service);
     for port in ports {

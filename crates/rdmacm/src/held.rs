@@ -1,8 +1,8 @@
 //! Requests for a service whose listener has just gone.
 //!
 //! Programs that connect twice (perftest: once to agree, once to measure) give a listener up and soon listen again. The other side
-//! may be faster than that. So for a second a request waits for the next listener, before it is refused. The second one may have the same
-//! number in another port space (`ib_send_bw -R -c UD`).
+//! may be faster than that, as perftest's both sleep for a second in between. So for two seconds a request waits for the next
+//! listener, before it is refused. The second one may have the same number in another port space (`ib_send_bw -R -c UD`).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use fairlane_cm::{Mad, Message, Peer, ServiceId};
 use fairlane_units::{Duration, Time};
 
 /// How long a service may be without listener.
-const PATIENCE: Duration = Duration::from_ms(1_000);
+const PATIENCE: Duration = Duration::from_ms(2_000);
 /// How many requests wait at most; others are refused at once.
 const MOST: usize = 64;
 
