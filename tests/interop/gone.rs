@@ -150,6 +150,19 @@ fn children_end_nothing_and_keep_nothing() {
 }
 
 #[test]
+fn a_request_waits_for_who_has_the_address_and_listens_soon() {
+    let _alone = alone();
+    let Some(program) = program() else { return };
+    let server = Party::start(&program, SERVER, &["late", "0.0.0.0"]);
+    server.expect("bound", MOST);
+    let client = Party::start(&program, CLIENT, &["client", SERVER, "sleep"]);
+    client.expect("RDMA_CM_EVENT_ADDR_RESOLVED 0", MOST);
+    client.expect("RDMA_CM_EVENT_ROUTE_RESOLVED 0", MOST);
+    client.expect("RDMA_CM_EVENT_ESTABLISHED 0", MOST);
+    server.expect("listening", MOST);
+}
+
+#[test]
 fn a_request_to_nobody_is_refused_at_once() {
     let _alone = alone();
     let Some(program) = program() else { return };
