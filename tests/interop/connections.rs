@@ -157,6 +157,34 @@ fn perftest_connects_by_addresses() {
 }
 
 #[test]
+fn localhost_is_whoever_listens_on_this_host() {
+    if !has("ib_write_bw", "perftest") || !has("rping", PACKAGE) {
+        return;
+    }
+    let _alone = alone();
+    // perftest connects twice, and listens to nothing in between; for UD in another port space the second time.
+    assert_run(&[
+        [
+            &["ib_write_bw", "-R", "-n", "200"],
+            &["ib_write_bw", "-R", "-n", "200", "localhost"],
+        ],
+        [
+            &["ib_send_bw", "-R", "-c", "UD", "-n", "200"],
+            &["ib_send_bw", "-R", "-c", "UD", "-n", "200", "localhost"],
+        ],
+        [
+            &["rping", "-s", "-C", "3", "-V"],
+            &["rping", "-c", "-a", "127.0.0.1", "-C", "3", "-V"],
+        ],
+        [
+            &["rping", "-s", "-a", "::1", "-C", "3", "-V"],
+            &["rping", "-c", "-a", "::1", "-C", "3", "-V"],
+        ],
+        [&["udaddy"], &["udaddy", "-s", "localhost"]],
+    ]);
+}
+
+#[test]
 fn who_nobody_waits_for_is_refused_at_once() {
     if !has("rping", PACKAGE) {
         return;

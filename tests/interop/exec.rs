@@ -52,6 +52,27 @@ fn each_process_of_a_tree_has_an_address_of_its_own() {
 }
 
 #[test]
+fn without_interfaces_it_is_said_what_is_needed() {
+    if !has("ibv_devices", "ibverbs-utils") || !has("unshare", "util-linux") {
+        return;
+    }
+    let _alone = alone();
+    let mut command = Command::new("unshare");
+    // A new network namespace has a loopback interface that is down.
+    command.args(["-n", "ibv_devices"]);
+    command.env("LD_LIBRARY_PATH", library());
+    command.env_remove("FAIRLANE_ADDRESS");
+    let output = command.output().expect("it has been found");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if said.contains("unshare failed") {
+        println!("skipped: no network namespaces: {}", said.trim());
+        return;
+    }
+    assert!(said.contains("no interface is up"), "{said}");
+    assert!(said.contains("hint: `ip link set lo up`"), "{said}");
+}
+
+#[test]
 fn a_shell_starts_a_server_and_its_client() {
     if !has("ib_write_bw", "perftest") {
         return;

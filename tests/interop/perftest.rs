@@ -4,7 +4,7 @@ use crate::pair::{complaint, run};
 use crate::setup::{alone, has};
 
 /// The variants. Of services without acknowledgements no more is sent than receives are posted and sockets hold.
-pub(crate) const VARIANTS: [&[&str]; 17] = [
+pub(crate) const VARIANTS: [&[&str]; 18] = [
     &["ib_send_bw"],
     &["ib_write_bw"],
     &["ib_read_bw"],
@@ -17,6 +17,8 @@ pub(crate) const VARIANTS: [&[&str]; 17] = [
     &["ib_send_bw", "-c", "UC", "-n", "500", "-s", "4096"],
     &["ib_write_bw", "--use_old_post_send"],
     &["ib_send_bw", "-e"],
+    // It polls some of what is there, and waits.
+    &["ib_send_bw", "-e", "-b", "-q", "64", "-n", "200"],
     &["ib_write_bw", "-a", "-n", "100"],
     &["ib_write_bw", "-q", "4"],
     &["ib_send_bw", "-b"],

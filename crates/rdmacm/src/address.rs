@@ -7,6 +7,7 @@ use fairlane_cm::gid_of;
 use fairlane_verbs_abi::{Gid, IbvContext};
 
 use crate::channel;
+use crate::connect;
 use crate::guard::{Errno, entry};
 use crate::layout::{CmId, PathRecord, SockAddr, event};
 use crate::object::{Ptr, read};
@@ -193,8 +194,9 @@ fn resolve(id: *mut CmId, from: Option<SocketAddr>, to: SocketAddr) -> Result<()
         own.pointer.seen().route.source = SockAddr::of(bound);
     }
     if world.is_here(to.ip()) {
-        let port = world.id(id)?.port.ok_or(Errno::NO_DEVICE)?;
-        to.set_ip(world.ports[port].address);
+        let own = world.id(id)?;
+        let (space, port) = (own.space, own.port.ok_or(Errno::NO_DEVICE)?);
+        to.set_ip(world.home_of(space, to.port(), port));
     }
     let own = world.id(id)?;
     own.destination = Some(to);
@@ -304,7 +306,10 @@ fn port_of(id: *mut CmId, of: impl Fn(&CmId) -> SockAddr) -> Result<u16, Errno> 
 entry! {
     fn rdma_bind_addr(id: *mut CmId, at: *const SockAddr) -> c_int {
         let at = of_program(at)?;
-        bind(&mut world::lock(), id, at)?;
+        let mut world = world::lock();
+        bind(&mut world, id, at)?;
+        // What is wrong with devices is said when they are needed.
+        let _ = connect::prepare(&mut world, id);
         Ok(0)
     }
 

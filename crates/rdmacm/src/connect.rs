@@ -17,6 +17,7 @@ use crate::layout::{CmId, ConnParam, DATAGRAM_KEY, SockAddr};
 use crate::object::{bytes, read, tell};
 use crate::pair;
 use crate::port::Port;
+use crate::signs::{Sign, Words};
 use crate::world::{self, Bound, World};
 
 /// `RDMA_MAX_RESP_RES`, `RDMA_MAX_INIT_DEPTH`: as many as there may be.
@@ -161,6 +162,33 @@ fn connect(world: &mut World, id: *mut CmId, param: *const ConnParam) -> Result<
     Ok(())
 }
 
+/// What a bound id would listen to, and at which devices.
+fn heard(world: &mut World, id: *mut CmId) -> Result<(ServiceId, Vec<usize>), Errno> {
+    let own = world.id(id)?;
+    let (at, sharing, device) = (own.bound.ok_or(Errno::INVALID)?, own.sharing, own.port);
+    let service = ServiceId::of_port(PortSpace(own.space), at.port());
+    let is_meant = |port: &Port| !sharing.is_only(at) || port.address.is_ipv4() == at.is_ipv4();
+    let ports = match device {
+        Some(device) => vec![device],
+        None => (0..world.ports.len())
+            .filter(|port| is_meant(&world.ports[*port]))
+            .collect(),
+    };
+    Ok((service, ports))
+}
+
+/// Makes ready for a program that listens soon: it may tell others of the port first (qperf), as a kernel takes no time for it.
+pub(crate) fn prepare(world: &mut World, id: *mut CmId) -> Result<(), Errno> {
+    world.open()?;
+    let (service, ports) = heard(world, id)?;
+    for port in ports {
+        world.manage(port, |_, _| Ok(()))?;
+        let now = world.now();
+        world.waiting.leave(port, service, now);
+    }
+    Ok(())
+}
+
 fn listen(world: &mut World, id: *mut CmId, backlog: c_int) -> Result<(), Errno> {
     world.open()?;
     let own = world.id(id)?;
@@ -173,7 +201,7 @@ fn listen(world: &mut World, id: *mut CmId, backlog: c_int) -> Result<(), Errno>
     }
     let own = world.id(id)?;
     let (space, at, sharing) = (own.space, own.bound.ok_or(Errno::INVALID)?, own.sharing);
-    let (service, device) = (ServiceId::of_port(PortSpace(space), at.port()), own.port);
+    let is_any = own.port.is_none();
     if sharing.reuse {
         // Who listens shares no more.
         let sharing = Sharing {
@@ -189,17 +217,19 @@ fn listen(world: &mut World, id: *mut CmId, backlog: c_int) -> Result<(), Errno>
         .ok()
         .filter(|backlog| *backlog > 0)
         .unwrap_or(BACKLOG);
-    let is_meant = |port: &Port| !sharing.is_only(at) || port.address.is_ipv4() == at.is_ipv4();
-    let ports: Vec<usize> = match device {
-        Some(device) => vec![device],
-        None => (0..world.ports.len())
-            .filter(|port| is_meant(&world.ports[*port]))
-            .collect(),
-    };
+    let (service, ports) = heard(world, id)?;
     for &port in &ports {
         let listens = world.manage(port, |manager, _| manager.listen(service, backlog));
         listens.inspect_err(|_| unlisten(world, id.addr(), service))?;
         world.listeners.insert((port, service), id.addr());
+        let words = Words {
+            service,
+            is_any,
+            address: world.ports[port].address,
+        };
+        world
+            .signs
+            .extend(Sign::hang(words).map(|sign| ((port, service), sign)));
     }
     world.id(id)?.service = Some(service);
     for port in ports {

@@ -1,8 +1,10 @@
-//! Requests for a service whose listener has just gone.
+//! Requests for a service whose listener has just gone, or is about to come.
 //!
 //! Programs that connect twice (perftest: once to agree, once to measure) give a listener up and soon listen again. The other side
-//! may be faster than that. So for a second a request waits for the next listener, before it is refused. The second one may have the same
-//! number in another port space (`ib_send_bw -R -c UD`).
+//! may be faster than that, as perftest's both sleep for a second in between. So for two seconds a request waits for the next
+//! listener, before it is refused. The second one may have the same number in another port space (`ib_send_bw -R -c UD`).
+//!
+//! Others tell of a port that they are bound to before they listen to it (qperf), for which a kernel takes no time.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +12,7 @@ use fairlane_cm::{Mad, Message, Peer, ServiceId};
 use fairlane_units::{Duration, Time};
 
 /// How long a service may be without listener.
-const PATIENCE: Duration = Duration::from_ms(1_000);
+const PATIENCE: Duration = Duration::from_ms(2_000);
 /// How many requests wait at most; others are refused at once.
 const MOST: usize = 64;
 
@@ -33,7 +35,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// A listener has gone.
+    /// A listener has gone, or is expected.
     pub(crate) fn leave(&mut self, port: usize, service: ServiceId, now: Time) {
         self.left.retain(|_, until| *until > now);
         self.left

@@ -218,6 +218,7 @@ pub(crate) fn unlisten(world: &mut World, key: usize, service: ServiceId) {
         .collect();
     for port in ports {
         world.listeners.remove(&(port, service));
+        world.signs.remove(&(port, service));
         let now = world.now();
         world.waiting.leave(port, service, now);
         let _ = world.manage(port, |manager, _| {

@@ -23,7 +23,8 @@
 //! - `id.rs`, `channel.rs`, `address.rs`, `connect.rs`, `pair.rs`, `endpoint.rs` have the calls by what they are about.
 //! - `sockets.rs` has what sockets over RDMA do with ordinary descriptors.
 //! - `inbox.rs` has events that wait for the program.
-//! - `gsi.rs` and `verbs.rs` are libibverbs; `nearby.rs` says whether others are there, `leave.rs` to them that this one isn't.
+//! - `gsi.rs` and `verbs.rs` are libibverbs; `nearby.rs` says whether others are there, `leave.rs` to them that this one isn't,
+//!   `signs.rs` who listens on this host.
 //!
 //! Sources: the manual pages of librdmacm; IBTA vol. 1 chapter 12 and annex A11.
 #![allow(
@@ -51,6 +52,7 @@ mod nearby;
 mod object;
 mod pair;
 mod port;
+mod signs;
 mod sockets;
 mod thread;
 mod verbs;

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
-use fairlane_cm::{ConnectionId, Mad, Manager, Peer, ServiceId};
+use fairlane_cm::{ConnectionId, Mad, Manager, Peer, PortSpace, ServiceId};
 use fairlane_units::Time;
 
 use crate::dispatch;
@@ -18,7 +18,8 @@ use crate::layout::CmId;
 use crate::nearby::Neighbour;
 use crate::object::{Event, Ptr};
 use crate::port::{Port, open_all};
-use crate::{leave, nearby, thread};
+use crate::signs::Sign;
+use crate::{leave, nearby, signs, thread};
 
 /// Ids, channels and ports of a process.
 pub(crate) struct World {
@@ -31,6 +32,10 @@ pub(crate) struct World {
     pub(crate) connections: BTreeMap<(usize, ConnectionId), usize>,
     /// Which id listens to a service.
     pub(crate) listeners: BTreeMap<(usize, ServiceId), usize>,
+    /// What tells other processes of listeners.
+    pub(crate) signs: BTreeMap<(usize, ServiceId), Sign>,
+    /// Where on this host a port number has last been found, by version of IP.
+    homes: BTreeMap<(u16, bool), IpAddr>,
     /// Requests for services whose listeners have just gone.
     pub(crate) waiting: Waiting,
     /// Who connections are with, by device.
@@ -110,6 +115,8 @@ impl World {
             channels: BTreeMap::new(),
             connections: BTreeMap::new(),
             listeners: BTreeMap::new(),
+            signs: BTreeMap::new(),
+            homes: BTreeMap::new(),
             waiting: Waiting::default(),
             neighbours: BTreeMap::new(),
             waker: None,
@@ -286,13 +293,31 @@ impl World {
         address.is_unspecified() || address.is_loopback() && !is_own()
     }
 
-    /// Whether to ask for an address is to ask at a device of this process. Of loopback it's the address that names stand for:
-    /// others may be those of other processes that are about to begin, and so may this one if a device has it.
+    /// Whether to ask for an address is to ask for whoever listens on this host. Of loopback it's the address that names stand
+    /// for: others may be those of other processes that are about to begin, and so may this one if a device has it.
     pub(crate) fn is_here(&self, address: IpAddr) -> bool {
         let named = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         let is_named = named.contains(&address.to_canonical());
         let is_theirs = || nearby::at(address.to_canonical()).is_some();
         address.is_unspecified() || is_named && self.is_any(address) && !is_theirs()
+    }
+
+    /// Where this host has a service, for an id at a device: there, unless only others listen to it.
+    pub(crate) fn home_of(&mut self, space: u16, number: u16, port: usize) -> IpAddr {
+        let own = self.ports[port].address;
+        let service = ServiceId::of_port(PortSpace(space), number);
+        if self.listeners.contains_key(&(port, service)) {
+            return own;
+        }
+        let key = (number, own.is_ipv4());
+        match signs::find(service, own) {
+            Some(found) => {
+                self.homes.insert(key, found);
+                found
+            }
+            // Programs that connect twice may come before the next listener, for which their request waits there.
+            None => self.homes.get(&key).copied().unwrap_or(own),
+        }
     }
 
     /// Why an id can't be bound like this beside those that there are (the kernel's `cma_check_port`).

@@ -81,6 +81,8 @@ pub(crate) struct Completions {
     pub(crate) channel: Option<Channel>,
     /// Of what, once.
     pub(crate) armed: Option<Arm>,
+    /// Whether the last poll has left some.
+    left: bool,
 }
 
 impl Completions {
@@ -93,6 +95,7 @@ impl Completions {
             users: 0,
             channel: None,
             armed: None,
+            left: false,
         }
     }
 
@@ -122,11 +125,18 @@ impl Completions {
 
     /// Whether a completion is one that it was armed for; then it isn't any more.
     pub(crate) fn fires(&mut self, completion: &Completion) -> bool {
-        let fires = match self.armed {
-            None => false,
-            Some(Arm::Any) => true,
-            Some(Arm::Solicited) => completion.solicited || completion.status != Status::Success,
+        let fires = self.armed.is_some_and(|arm| arm.is_for(completion));
+        self.armed = self.armed.filter(|_| !fires);
+        fires
+    }
+
+    /// Whether it was armed for one that a poll has left; then it isn't any more. IBTA has only the next completion told of,
+    /// but mlx5 tells of all that haven't been polled, and programs (perftest) poll some, and wait.
+    pub(crate) fn fires_for_left(&mut self) -> bool {
+        let Some(arm) = self.armed.filter(|_| self.left) else {
+            return false;
         };
+        let fires = self.waiting.iter().any(|completion| arm.is_for(completion));
         self.armed = self.armed.filter(|_| !fires);
         fires
     }
@@ -139,6 +149,7 @@ impl Completions {
     pub(crate) fn poll(&mut self, most: usize, into: &mut Vec<Completion>) -> Result<usize, Error> {
         let count = most.min(self.waiting.len());
         into.extend(self.waiting.drain(..count));
+        self.left = !self.waiting.is_empty();
         match self.overrun && count == 0 {
             true => Err(Error::Overrun),
             false => Ok(count),

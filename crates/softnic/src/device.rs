@@ -527,7 +527,9 @@ impl Inner {
             progress(self, armed);
         }
         let own = self.engine.completions.get_mut(queue.0);
-        own.ok_or_else(unknown)?.poll(most, into)
+        let count = own.ok_or_else(unknown)?.poll(most, into)?;
+        self.engine.tell_of_left(queue);
+        Ok(count)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 
+use fairlane_transport::Status;
 use fairlane_units::QpNumber;
 
-use crate::completion::CompletionQueue;
+use crate::completion::{Completion, CompletionQueue};
 use crate::error::Error;
 use crate::limits;
 use crate::receives::SharedQueue;
@@ -23,6 +24,16 @@ pub enum Arm {
     Any,
     /// The next completion that the other end asked an event for, or that isn't a success.
     Solicited,
+}
+
+impl Arm {
+    /// Whether a completion is one of those.
+    pub(crate) fn is_for(self, completion: &Completion) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Solicited => completion.solicited || completion.status != Status::Success,
+        }
+    }
 }
 
 /// Something that happened to an object, without a completion that says so (IBTA 11.6.3).

@@ -90,6 +90,38 @@ fn solicited_events_come_for_solicited_completions_and_failures() {
 }
 
 #[test]
+fn who_polls_only_some_is_told_of_the_rest() {
+    let (a, (b, channel, descriptor)) = (end(), armed(Arm::Any));
+    let (pair, other) = connected(&a, &b, Way::default());
+    for id in 0..4 {
+        b.receive(other, id, &b.memory(0));
+        send(&a, pair, false);
+    }
+    let told = || b.device.wait_event(channel, Some(LONG)).unwrap();
+    let poll = |most| b.device.take(b.queue, most, &mut Vec::new()).unwrap();
+    let arm = |arm| b.device.arm(b.queue, arm).unwrap();
+    assert_eq!(told(), Some(b.queue));
+    // Armed before: one event, which is all until it is armed again.
+    arm(Arm::Any);
+    assert_eq!(poll(1), 1);
+    assert_eq!(poll(1), 1);
+    assert_eq!(told(), Some(b.queue));
+    assert_eq!(b.device.take_event(channel).unwrap(), None);
+    // Armed after; nobody has asked for an event by those that are left.
+    arm(Arm::Solicited);
+    assert!(!readable(descriptor, Duration::ZERO));
+    arm(Arm::Any);
+    assert_eq!(told(), Some(b.queue));
+    // Who takes all is told of nothing.
+    arm(Arm::Any);
+    assert_eq!(told(), Some(b.queue));
+    assert_eq!(poll(4), 2);
+    arm(Arm::Any);
+    assert_eq!(poll(4), 0);
+    assert!(!readable(descriptor, Duration::ZERO));
+}
+
+#[test]
 fn a_queue_that_goes_takes_its_events_along() {
     let (a, (b, channel, descriptor)) = (end(), armed(Arm::Any));
     let (pair, other) = connected(&a, &b, Way::default());

@@ -24,6 +24,16 @@ pub(crate) struct Own {
     index: c_int,
 }
 
+/// Some choices, or why there are none.
+fn any(choices: Result<Vec<Choice>, String>) -> Result<Vec<Choice>, String> {
+    let none = "no interface is up, so there is no device\nhint: `ip link set lo up`";
+    let some = choices?;
+    match some.is_empty() {
+        true => Err(none.to_owned()),
+        false => Ok(some),
+    }
+}
+
 /// All devices of this process. They stay, so that pointers to them stay good after the list is freed.
 struct All(Vec<Device>);
 
@@ -36,7 +46,7 @@ unsafe impl Sync for All {}
 
 impl All {
     fn find() -> Self {
-        let choices = address::choose().unwrap_or_else(|mistake| {
+        let choices = any(address::choose()).unwrap_or_else(|mistake| {
             say(&mistake);
             Vec::new()
         });

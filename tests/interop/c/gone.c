@@ -1,5 +1,6 @@
 // Connections whose other end leaves without a word, and requests to nobody.
 //   gone server ADDRESS             tells what happens to each connection, one line each, until it is killed
+//   gone late ADDRESS               the same, and listens half a second after it has an address
 //   gone client ADDRESS MODE        connects, says so, and exits, sleeps, forks children, waits for an event, or
 //                                 says goodbye after a second
 #include <arpa/inet.h>
@@ -50,12 +51,18 @@ static void pair(struct rdma_cm_id *id)
     HOLDS(rdma_create_qp(id, NULL, &attr) == 0);
 }
 
-static void server(struct sockaddr *at)
+static void server(struct sockaddr *at, int late)
 {
     enum rdma_cm_event_type kind;
     struct rdma_cm_id *listener;
     HOLDS(rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) == 0);
-    HOLDS(rdma_bind_addr(listener, at) == 0 && rdma_listen(listener, 8) == 0);
+    HOLDS(rdma_bind_addr(listener, at) == 0);
+    if (late) {
+        puts("bound");
+        fflush(stdout);
+        usleep(500000);
+    }
+    HOLDS(rdma_listen(listener, 8) == 0);
     puts("listening");
     fflush(stdout);
     for (;;) {
@@ -125,8 +132,8 @@ int main(int count, char **arguments)
     HOLDS(count >= 3 && inet_pton(AF_INET, arguments[2], &address.sin_addr) == 1);
     alarm(60);
     channel = rdma_create_event_channel();
-    if (strcmp(arguments[1], "server") == 0)
-        server((struct sockaddr *)&address);
+    if (strcmp(arguments[1], "client") != 0)
+        server((struct sockaddr *)&address, strcmp(arguments[1], "late") == 0);
     HOLDS(count == 4);
     client((struct sockaddr *)&address, arguments[3]);
     return 0;

@@ -47,8 +47,8 @@ impl Device {
         self.with(|inner| inner.engine.set_channel(queue, channel))
     }
 
-    /// Lets a completion queue tell its channel of the next completion that comes, once. Completions that are there
-    /// already aren't told of: poll again after this. Who has asked for any isn't told of less by asking for solicited ones.
+    /// Lets a completion queue tell its channel of the next completion that comes, once, or of some that a poll leaves or has
+    /// left. Others that are there already aren't told of: poll again after this. Who has asked for any isn't told of less by asking for solicited ones.
     ///
     /// # Errors
     /// If it isn't known or has no channel.
