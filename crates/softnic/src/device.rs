@@ -526,9 +526,10 @@ impl Inner {
             let armed = own.armed.is_some();
             progress(self, armed);
         }
-        let own = self.engine.completions.get_mut(queue.0);
-        let count = own.ok_or_else(unknown)?.poll(most, into)?;
-        self.engine.tell_of_left(queue);
+        let engine = &mut self.engine;
+        let own = engine.completions.get_mut(queue.0).ok_or_else(unknown)?;
+        let count = own.poll(most, into)?;
+        engine.channels.tell_of_left(queue, own);
         Ok(count)
     }
 }

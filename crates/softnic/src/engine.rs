@@ -238,29 +238,14 @@ impl Engine {
         options: &QueuePairOptions,
         sockets: usize,
     ) -> Result<QpNumber, Error> {
-        let number = self.add_pair(options, sockets)?;
-        if let Some(queue) = self.faults.as_ref().map(|faults| faults.queue) {
-            let slot = self.slot(number)?;
-            if let Some(pair) = self.pairs.get_mut(slot) {
-                let granted = pair.options.most_requests;
-                pair.options.most_requests = granted.min(queue.send.unwrap_or(granted));
-                let receives = pair.receives;
-                if let Some(own) = self.receives.get_mut(receives).filter(|own| !own.shared) {
-                    own.most = at_most(queue.receive);
-                }
-            }
-        }
-        Ok(number)
-    }
-
-    /// A new queue pair with all the room that is asked for.
-    fn add_pair(&mut self, options: &QueuePairOptions, sockets: usize) -> Result<QpNumber, Error> {
         limits::check_pair(options)?;
         self.keys.check_domain(options.domain)?;
         for queue in [options.send_queue, options.receive_queue] {
             let known = self.completions.get(queue.0);
             known.ok_or(Error::Unknown("completion queue"))?;
         }
+        let faults = self.faults.as_ref().map(|faults| faults.queue);
+        let faults = faults.unwrap_or_default();
         let receives = match options.shared {
             Some(shared) => {
                 let own = self.receives.get(shared.0).filter(|own| own.shared);
@@ -269,7 +254,8 @@ impl Engine {
             }
             None => {
                 let (receives, pieces) = (options.most_receives, options.most_pieces);
-                let queue = ReceiveQueue::new(options.domain, receives, pieces);
+                let mut queue = ReceiveQueue::new(options.domain, receives, pieces);
+                queue.most = at_most(faults.receive);
                 let slot = self.receives.insert(|_| queue);
                 slot.ok_or(Error::Exhausted("queue of receives"))?
             }
@@ -279,6 +265,8 @@ impl Engine {
             let socket = slot as usize % sockets;
             let mut pair = QueuePair::new(number::of(process, slot), options, socket);
             pair.receives = receives;
+            let granted = options.most_requests;
+            pair.options.most_requests = granted.min(faults.send.unwrap_or(granted));
             Box::new(pair)
         });
         let slot = slot.ok_or(Error::Exhausted("queue pair"))?;
@@ -297,16 +285,20 @@ impl Engine {
         let mut options = options.clone();
         options.service = Service::UnreliableDatagram;
         options.queue_key = QueuePairOptions::MANAGEMENT_KEY;
-        let number = self.add_pair(&options, sockets)?;
+        let number = self.create_pair(&options, sockets)?;
+        let slot = self.slot(number)?;
+        // Who establishes connections must come through: it has all the room that was granted.
         for queue in [options.send_queue, options.receive_queue] {
-            // Who establishes connections must come through.
             if let Some(queue) = self.completions.get_mut(queue.0) {
                 queue.most = usize::MAX;
             }
         }
-        let slot = self.slot(number)?;
         if let Some(pair) = self.pairs.get_mut(slot) {
             pair.number = number::MANAGEMENT;
+            pair.options.most_requests = options.most_requests;
+            if let Some(queue) = self.receives.get_mut(pair.receives) {
+                queue.most = usize::MAX;
+            }
         }
         self.management = Some(slot);
         Ok(number::MANAGEMENT)

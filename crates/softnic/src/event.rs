@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use fairlane_transport::Status;
 use fairlane_units::QpNumber;
 
-use crate::completion::{Completion, CompletionQueue};
+use crate::completion::{Completion, CompletionQueue, Completions};
 use crate::error::Error;
 use crate::limits;
 use crate::receives::SharedQueue;
@@ -169,6 +169,13 @@ impl Channels {
     pub(crate) fn tell(&mut self, queue: CompletionQueue, channel: Option<Channel>) {
         if let Some(own) = channel.and_then(|channel| self.0.get_mut(channel.0)) {
             own.push(queue);
+        }
+    }
+
+    /// Tells of completions that a poll has left, if their queue was armed for one of them.
+    pub(crate) fn tell_of_left(&mut self, number: CompletionQueue, queue: &mut Completions) {
+        if queue.fires_for_left() {
+            self.tell(number, queue.channel);
         }
     }
 }

@@ -41,18 +41,8 @@ impl Engine {
         if own.armed != Some(Arm::Any) {
             own.armed = Some(arm);
         }
-        self.tell_of_left(queue);
+        self.channels.tell_of_left(queue, own);
         Ok(())
-    }
-
-    /// Tells of completions that a poll has left.
-    pub(crate) fn tell_of_left(&mut self, queue: CompletionQueue) {
-        let own = self.completions.get_mut(queue.0);
-        if let Some(own) = own
-            && own.fires_for_left()
-        {
-            self.channels.tell(queue, own.channel);
-        }
     }
 
     /// A completion queue has had no room.
