@@ -115,7 +115,8 @@ fn programs_that_look_for_libraries_elsewhere_are_told_apart() {
         said.contains("(DT_RPATH)") && said.contains("hint: `fairlane exec --preload`"),
         "{said}"
     );
-    let with = exec(&["--preload"], &[&program]);
+    // Also beside the library that shows folders of devices.
+    let with = exec(&["--preload", "--sysfs", "preload"], &[&program]);
     let said = String::from_utf8_lossy(&with.stderr);
     assert!(!said.contains("DT_RPATH"), "{said}");
     assert_eq!(addresses(&lines(&with)).len(), 1);

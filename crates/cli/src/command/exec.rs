@@ -47,20 +47,20 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     if let Some(faults) = faults {
         command.env(faults::VARIABLE, faults.to_string());
     }
-    if arguments.preload {
-        let libraries = [libraries::VERBS, libraries::MANAGER].map(|name| folder.join(name));
-        let there: Vec<&Path> = libraries
-            .iter()
-            .filter(|path| path.exists())
-            .map(PathBuf::as_path)
-            .collect();
-        command.env("LD_PRELOAD", before("LD_PRELOAD", &there));
-    }
     let own = address(arguments.address)?;
     if let Some(own) = &own {
         command.env(libraries::ADDRESS, own);
     }
-    sysfs::show(&mut command, arguments.sysfs, own.as_deref())?;
+    let mut first = Vec::new();
+    if arguments.preload {
+        first.extend([libraries::VERBS, libraries::MANAGER].map(|name| folder.join(name)));
+    }
+    first.extend(sysfs::show(&mut command, arguments.sysfs, own.as_deref())?);
+    let first = first.iter().map(PathBuf::as_path);
+    let first: Vec<&Path> = first.filter(|path| path.exists()).collect();
+    if !first.is_empty() {
+        command.env("LD_PRELOAD", before("LD_PRELOAD", &first));
+    }
     // It returns only if there is no such program.
     let error = command.exec();
     Err(Failure::at(Path::new(program), error))

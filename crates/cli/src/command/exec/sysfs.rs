@@ -10,7 +10,7 @@ use fairlane_softnic::address;
 use fairlane_softnic::sysfs::{Tree, VARIABLE};
 use nix::unistd::Uid;
 
-use super::{before, namespace};
+use super::namespace;
 use crate::args::Sysfs;
 use crate::failure::Failure;
 use crate::libraries;
@@ -18,7 +18,8 @@ use crate::print;
 
 const HINT: &str = "`fairlane exec --sysfs none` starts it without";
 
-/// Shows a program its devices' folders, in the asked way; `addresses` is the value of FAIRLANE_ADDRESS that it will have.
+/// Shows a program its devices' folders, in the asked way; `addresses` is the value of FAIRLANE_ADDRESS that it will have. Returns the library
+/// that it must load before all others, if it needs one.
 ///
 /// # Errors
 /// If the asked way can't be gone. Where any way will do, what stands in the way is a warning.
@@ -26,46 +27,44 @@ pub(crate) fn show(
     command: &mut Command,
     asked: Sysfs,
     addresses: Option<&str>,
-) -> Result<(), Failure> {
+) -> Result<Option<PathBuf>, Failure> {
     let result = match asked {
-        Sysfs::None => return Ok(()),
+        Sysfs::None => return Ok(None),
         _ => tree(addresses).and_then(|tree| way(command, asked, &tree)),
     };
     match (result, asked) {
-        (Ok(()), _) => Ok(()),
+        (Ok(library), _) => Ok(library),
         (Err(why), Sysfs::Auto) => {
             print::say(format_args!(
                 "warning: programs that look into /sys/class/infiniband will find nothing: {why}\nhint: {HINT} and this line"
             ));
-            Ok(())
+            Ok(None)
         }
         (Err(why), _) => Err(Failure::new(format!("--sysfs: {why}")).hint(HINT)),
     }
 }
 
-fn way(command: &mut Command, asked: Sysfs, tree: &Tree) -> Result<(), String> {
+fn way(command: &mut Command, asked: Sysfs, tree: &Tree) -> Result<Option<PathBuf>, String> {
     // Whoever was started by `fairlane exec` at the same addresses has them already.
     let has_them = std::env::var_os(VARIABLE).is_some_and(|own| own == tree.folder());
     command.env(VARIABLE, tree.folder());
     if has_them {
-        return Ok(());
+        return Ok(None);
     }
     let enter = || namespace::enter(tree.folder()).map_err(|refused| refused.to_string());
     if asked == Sysfs::Namespace {
-        return enter();
+        return enter().map(|()| None);
     }
     // A user namespace can't be left again: only root can do without a trial, which takes some time.
     let may_enter = || Uid::effective().is_root() || namespaces().is_ok();
     if asked == Sysfs::Auto && may_enter() && enter().is_ok() {
-        return Ok(());
+        return Ok(None);
     }
     let library = libraries::folder().join(libraries::SYSFS);
     if !library.exists() {
         return Err(format!("{}: there is no such library", library.display()));
     }
-    let preloaded = before("LD_PRELOAD", &[&library]);
-    command.env("LD_PRELOAD", preloaded);
-    Ok(())
+    Ok(Some(library))
 }
 
 /// Whether a process here can have a mount namespace; if not, why. Another process tries, since one that has failed halfway isn't what it
