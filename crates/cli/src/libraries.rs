@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+/// The variable that names the address of a device.
+pub(crate) use fairlane_softnic::address::VARIABLE as ADDRESS;
+
 /// What builds them.
 pub(crate) const HINT: &str = "`make verbs` builds it, `make install` puts it beside an installed command; FAIRLANE_VERBS names the folder if it is elsewhere";
 /// The variable that names their folder.
 pub(crate) const FOLDER: &str = "FAIRLANE_VERBS";
-/// The variable that names the address of a device.
-pub(crate) const ADDRESS: &str = "FAIRLANE_ADDRESS";
 /// Addresses of programs that nobody has given one.
 pub(crate) const PREFIX: &str = "127.76.0.0/16";
 /// The library that everything is in.

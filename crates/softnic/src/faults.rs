@@ -156,6 +156,9 @@ impl Chaos {
 }
 
 impl Faults {
+    /// The variable that names them to programs in a line of words, as `fairlane exec --faults FILE` sets it.
+    pub const VARIABLE: &str = "FAIRLANE_FAULTS";
+
     /// What happens to packets alone.
     pub fn of_packets(seed: u64, packets: PacketFaults) -> Self {
         Self {

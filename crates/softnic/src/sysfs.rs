@@ -13,11 +13,12 @@
 //! and when it is closed. So a file has the sum of all processes whose device has that name there, also of those that have ended,
 //! as the counters of a port have in a kernel. Processes take turns by a lock of the tree.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
 use std::net::Ipv6Addr;
 use std::os::unix::fs::{FileExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::address::Choice;
 use crate::counters::Counters;
@@ -51,6 +52,11 @@ const OF_PORT: [(&str, &str); 5] = [
     ("port_rcv_packets", "rcvd_pkts"),
     ("link_downed", "link_downed"),
 ];
+
+/// How long others may write, of which each takes less than a millisecond.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often it is tried meanwhile.
+const AGAIN: Duration = Duration::from_millis(1);
 
 /// Folders of devices.
 #[derive(Clone, Debug)]
@@ -164,6 +170,8 @@ impl Tree {
     fn count(&self, device: &str, more: &Counters, is_up: bool) -> io::Result<()> {
         let port = format!("{DEVICES}/{device}/ports/1");
         let _turn = self.turn()?;
+        // One that isn't listed any more has no files.
+        fs::metadata(self.0.join(&port))?;
         self.put_state(&port, is_up)?;
         for (file, more) in counters(more).filter(|(_, more)| *more > 0) {
             let path = self.0.join(&port).join(file);
@@ -186,13 +194,21 @@ impl Tree {
         self.put(&format!("{port}/phys_state"), physical)
     }
 
-    /// Waits until no other process writes.
+    /// Waits until no other process writes, but not for one that has been stopped, as by a debugger.
     fn turn(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         let file = options.create(true).truncate(false).write(true);
         let file = file.open(self.0.join("lock"))?;
-        file.lock()?;
-        Ok(file)
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(AGAIN);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Writes a file if it is not as it should be: who reads it at the moment finds the old or the new text.
@@ -342,6 +358,20 @@ mod tests {
         }
         assert!(!port.join("hw_counters/port_xmit_data").exists());
         assert!(tree.count("fairlane7", &more, true).is_err());
+        assert!(!folder.0.join(DEVICES).join("fairlane7").exists());
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_for_a_process_that_has_been_stopped() {
+        let folder = Folder::new("stopped");
+        let tree = Tree::new(&folder.0);
+        let device = [choice("127.3.2.1")];
+        tree.list(&device).expect("it is written");
+        let held = tree.turn().expect("nobody has it");
+        let error = tree.list(&device).map_err(|error| error.kind());
+        assert_eq!(error, Err(io::ErrorKind::WouldBlock));
+        drop(held);
+        tree.list(&device).expect("it is written");
     }
 
     /// A folder that goes with the test.

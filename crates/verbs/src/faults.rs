@@ -5,20 +5,17 @@ use fairlane_softnic::Faults;
 use crate::guard::Errno;
 use crate::words::{note, say};
 
-/// The variable that names them in a line of words, as `fairlane exec --faults FILE` does.
-const VARIABLE: &str = "FAIRLANE_FAULTS";
-
 /// The faults that the environment names.
 ///
 /// # Errors
 /// If they aren't understood: a test that runs without its faults would prove nothing.
 pub(crate) fn named() -> Result<Option<Faults>, Errno> {
-    let Some(text) = std::env::var_os(VARIABLE) else {
+    let Some(text) = std::env::var_os(Faults::VARIABLE) else {
         return Ok(None);
     };
     let faults: Faults = text.to_string_lossy().parse().map_err(|mistake| {
         let fairlane_units::Mistake { message, hint, .. } = mistake;
-        say(&format!("{VARIABLE}: {message}\nhint: {hint}"));
+        say(&format!("{}: {message}\nhint: {hint}", Faults::VARIABLE));
         Errno::INVALID
     })?;
     note(&format!("faults on purpose: {faults}"));

@@ -7,15 +7,8 @@
 #include <time.h>
 #include <infiniband/verbs.h>
 
-#define HOLDS(condition)                                                            \
-	do {                                                                        \
-		if (!(condition)) {                                                 \
-			printf("line %d: %s (errno %d)\n", __LINE__, #condition, errno); \
-			exit(1);                                                    \
-		}                                                                   \
-	} while (0)
+#include "holds.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 #define DATAGRAMS 200
 
 static struct ibv_context *context;

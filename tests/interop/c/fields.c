@@ -14,13 +14,7 @@
 #include <rdma/rdma_verbs.h>
 #include <rdma/rsocket.h>
 
-#define HOLDS(condition)                                                                        \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            fprintf(stderr, "line %d: %s (errno %d)\n", __LINE__, #condition, errno);           \
-            exit(1);                                                                            \
-        }                                                                                       \
-    } while (0)
+#include "holds.h"
 
 #define OWN "127.77.0.1"
 

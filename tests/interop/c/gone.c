@@ -14,13 +14,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#define HOLDS(condition)                                                                        \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            fprintf(stderr, "line %d: %s (errno %d)\n", __LINE__, #condition, errno);           \
-            exit(1);                                                                            \
-        }                                                                                       \
-    } while (0)
+#include "holds.h"
 
 static struct rdma_event_channel *channel;
 

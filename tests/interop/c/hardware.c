@@ -6,15 +6,7 @@
 #include <string.h>
 #include <infiniband/verbs.h>
 
-#define HOLDS(condition)                                                            \
-	do {                                                                        \
-		if (!(condition)) {                                                 \
-			printf("line %d: %s (errno %d)\n", __LINE__, #condition, errno); \
-			exit(1);                                                    \
-		}                                                                   \
-	} while (0)
-
-#define LENGTH(array) (sizeof(array) / sizeof(*(array)))
+#include "holds.h"
 
 /* Headers before rdma-core 62 lack it. */
 extern int ibv_query_port_speed(struct ibv_context *context, uint32_t port_num, uint64_t *port_speed);

@@ -15,13 +15,7 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-#define HOLDS(condition)                                                                        \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            fprintf(stderr, "line %d: %s (errno %d)\n", __LINE__, #condition, errno);           \
-            exit(1);                                                                            \
-        }                                                                                       \
-    } while (0)
+#include "holds.h"
 
 #define SERVER "127.77.0.1"
 #define MANY 48

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairlane_softnic::Interface;
+use fairlane_softnic::{Faults, Interface};
 use object::elf::{self, FileHeader64};
 use object::endian::Endianness;
 use object::read::elf::{Dyn as _, FileHeader as _};
@@ -45,7 +45,7 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
         .args(rest)
         .env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &[&folder]));
     if let Some(faults) = faults {
-        command.env(faults::VARIABLE, faults.to_string());
+        command.env(Faults::VARIABLE, faults.to_string());
     }
     let own = address(arguments.address)?;
     if let Some(own) = &own {

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use fairlane_transport::{Service, State};
 
 use super::VERSION;
 use crate::counters::Counters;
 use crate::engine::figures::{self, PairFigures};
+use crate::gid;
 use crate::interface::{self, Interface};
 use crate::progress::Shared;
 
@@ -80,10 +81,6 @@ pub(super) fn write(
 
 fn head(text: &mut String, subject: &Subject, pairs: usize, limits: PortLimits) {
     let address = subject.address;
-    let gid = match address {
-        IpAddr::V4(own) => own.to_ipv6_mapped(),
-        IpAddr::V6(own) => own,
-    };
     let found = Interface::of(address);
     let is_up = found.as_ref().is_some_and(|found| found.is_up);
     let state = if is_up && !limits.is_cut {
@@ -97,7 +94,7 @@ fn head(text: &mut String, subject: &Subject, pairs: usize, limits: PortLimits) 
     put(text, '{', "version", VERSION);
     put_text(text, "device", &subject.name);
     put_text(text, "address", &address.to_string());
-    put_text(text, "gid", &Ipv6Addr::to_string(&gid));
+    put_text(text, "gid", &gid::of(address).to_string());
     put(text, ',', "pid", std::process::id());
     put_text(text, "program", program.trim_end_matches('\n'));
     put_text(text, "state", state);

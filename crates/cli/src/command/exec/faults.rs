@@ -12,9 +12,6 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::failure::Failure;
 
-/// The variable that the library reads them from.
-pub(super) const VARIABLE: &str = "FAIRLANE_FAULTS";
-
 /// Reads and checks a file.
 ///
 /// # Errors
