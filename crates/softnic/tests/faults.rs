@@ -21,7 +21,7 @@ fn way(selective: u32) -> Way {
         mtu: Some(1024),
         sending: Sending {
             timeout: Some(Duration::from_ms(5)),
-            retries: 1000,
+            retries: 100,
             ..Sending::default()
         },
     }
