@@ -395,6 +395,26 @@ fn a_sender_that_comes_back_has_no_more_than_a_first_burst_under_way() {
 }
 
 #[test]
+fn a_sender_that_comes_back_may_have_more_under_way_than_a_stranger() {
+    let params = Params {
+        first_burst: 0.25,
+        return_burst: 0.75,
+        ..Params::of(Mode::DemandAware)
+    };
+    let mut sender = Sender::new(&params, &STAR);
+    let id = sender.open(at(0.0), TenantId::new(0), HostId::new(0), &STAR);
+    sender.on_posted(id, Bytes::new(1_000_000));
+    // A bandwidth-delay product is 30 packets.
+    assert_eq!(burst(&mut sender, id, at(0.0)), 7);
+    sender.on_acknowledged(id, PAYLOAD * 7);
+    sender.on_share(at(1.0), id, share(LINE));
+    assert_eq!(burst(&mut sender, id, at(2.0)), 22);
+    // Forgotten, it is a stranger again.
+    sender.on_acknowledged(id, PAYLOAD * 22);
+    assert_eq!(burst(&mut sender, id, at(20.0)), 7);
+}
+
+#[test]
 fn after_a_loss_packets_go_one_by_one_until_something_is_heard() {
     let (mut sender, ids) = card(1, 1_000_000);
     let sent = burst(&mut sender, ids[0], at(0.0));

@@ -22,10 +22,11 @@ class TenantParameters(Section):
             a tenant's senders by demand. Sets `congestion.dasr.mode` to `"demand-aware"` unless
             another is stated; controllers then get no feedback of that link. Needs
             `transport.service = "rc"`. Default: true.
-        unsolicited: Bytes in flight that a tenant may have to a receiver before the
-            receiver has sent a share, in bandwidth-delay products. Replaces
-            `congestion.dasr.first_burst`; `draining` is then at most 0.9. Range: 0 to 16.
-            Default: 1.0.
+        unsolicited: Bytes that a tenant may send to a receiver unasked, in bandwidth-delay
+            products: those in flight before the receiver has sent a share, and what a pair
+            saves for messages that are no longer. Replaces `congestion.dasr.first_burst`;
+            `return_burst` is then at least 1, `draining` at most 0.9. Range: 0 to 16. Default:
+            0.5.
         pairs: Pairs that a host remembers, divided evenly among its tenants; new ones
             replace those idle longest. Range: 1 to 1048576. Default: 4096.
     """
@@ -62,6 +63,8 @@ class DasrParameters(Section):
             least a packet. Range: 1 to 1024. Default: 1.5.
         first_burst: Its bytes in flight before it has a share, in bandwidth-delay products;
             at least a packet. Range: 0 to 16. Default: 0.5.
+        return_burst: The same once nothing is in flight, while its share is remembered; at
+            least `first_burst`. Range: 0 to 16. Default: 0.5.
         tolerance: Relative change of demand below which shares stay. Range: 0 to 0.5.
             Default: 0.01.
         push_change: Relative change of its share above which a receiver notifies a sender
@@ -91,6 +94,7 @@ class DasrParameters(Section):
     draining: Optional[float] = None
     window: Optional[float] = None
     first_burst: Optional[float] = None
+    return_burst: Optional[float] = None
     tolerance: Optional[float] = None
     push_change: Optional[float] = None
     push_after: Optional[float] = None

@@ -106,6 +106,8 @@ parameters! {
         window: f64 = 1.5 => within(1.0, 1024.0),
         /// Its bytes in flight before it has a share, in bandwidth-delay products; at least a packet.
         first_burst: f64 = 0.5 => within(0.0, 16.0),
+        /// The same once nothing is in flight, while its share is remembered; at least `first_burst`.
+        return_burst: f64 = 0.5 => within(0.0, 16.0),
         /// Relative change of demand below which shares stay.
         tolerance: f64 = 0.01 => within(0.0, 0.5),
         /// Relative change of its share above which a receiver notifies a sender that is not heard.
@@ -144,6 +146,11 @@ impl Params {
             mode,
             ..Self::default()
         }
+    }
+
+    /// What a sender may have in flight as it returns, in bandwidth-delay products.
+    pub(crate) fn return_burst(&self) -> f64 {
+        self.first_burst.max(self.return_burst)
     }
 }
 

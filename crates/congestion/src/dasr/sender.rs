@@ -55,6 +55,8 @@ struct Destination {
     rtt: Duration,
     /// What may be in flight before its share is known.
     first_burst: Bytes,
+    /// The same while the sender returns and its share is remembered.
+    return_burst: Bytes,
     /// What it lets this sender send, once it has said so, and what may be in flight then.
     share: Option<Rate>,
     window: Bytes,
@@ -127,6 +129,7 @@ impl Sender {
                 users: 0,
                 rtt: environment.base_rtt,
                 first_burst: sizes(environment.bdp, self.params.first_burst),
+                return_burst: sizes(environment.bdp, self.params.return_burst()),
                 share: None,
                 window: Bytes::ZERO,
                 heard: now,
@@ -390,9 +393,14 @@ impl Destination {
 
     /// Whether the next packet may be sent on top of what is in flight; a single one always may.
     fn admits(&self, payload: Bytes) -> bool {
-        let first = self.returns || self.share.is_none();
-        let begins = !first || self.in_flight + payload <= self.first_burst;
-        let fits = self.share.is_none() || self.in_flight < self.window;
-        self.in_flight.is_zero() || begins && fits && !self.lost
+        let next = self.in_flight + payload;
+        let fits = match self.share {
+            None => next <= self.first_burst,
+            Some(_) => {
+                let returns = !self.returns || next <= self.return_burst;
+                returns && self.in_flight < self.window
+            }
+        };
+        self.in_flight.is_zero() || fits && !self.lost
     }
 }

@@ -13,9 +13,10 @@ parameters! {
         /// `congestion.dasr.mode` to `"demand-aware"` unless another is stated; controllers then get no feedback of that
         /// link. Needs `transport.service = "rc"`.
         shares: bool = true,
-        /// Bytes in flight that a tenant may have to a receiver before the receiver has sent a share, in bandwidth-delay
-        /// products. Replaces `congestion.dasr.first_burst`; `draining` is then at most 0.9.
-        unsolicited: f64 = 1.0 => within(0.0, 16.0),
+        /// Bytes that a tenant may send to a receiver unasked, in bandwidth-delay products: those in flight before the
+        /// receiver has sent a share, and what a pair saves for messages that are no longer. Replaces
+        /// `congestion.dasr.first_burst`; `return_burst` is then at least 1, `draining` at most 0.9.
+        unsolicited: f64 = 0.5 => within(0.0, 16.0),
         /// Pairs that a host remembers, divided evenly among its tenants; new ones replace those idle longest.
         pairs: u32 = 4096 => count(1, 1 << 20),
     }
@@ -34,11 +35,16 @@ impl Config {
         dasr::Params {
             mode,
             first_burst: self.unsolicited,
+            return_burst: stated.return_burst.max(RETURN_BURST),
             draining: stated.draining.min(DRAINING),
             ..stated.clone()
         }
     }
 }
+
+/// What a tenant may have in flight as it comes back to a receiver whose share it remembers: a receiver that was heard a few round
+/// trips ago is no stranger, and the next steps of a collective start there.
+const RETURN_BURST: f64 = 1.0;
 
 /// The part of its link that a receiver divides while first bursts may stand in front of it: one bandwidth-delay product drains
 /// in ten round trips, where others' short messages wait behind it.
