@@ -262,12 +262,13 @@ macro_rules! define {
             }
 
             /// Fires the deadlines of a controller until `now`, in order and each at its own time, as
-            /// timers would have done.
+            /// timers would have done; returns whether there were any.
             ///
             /// Nothing fires them in between: timers are evaluated lazily, so that whoever sends under a
             /// controller or hears something for it advances it first.
             #[inline]
-            pub(crate) fn advance(&mut self, at: usize, now: Time) {
+            pub(crate) fn advance(&mut self, at: usize, now: Time) -> bool {
+                let mut fired = false;
                 match self {
                     $(Self::$variant(all, _) => {
                         let one = &mut all[at];
@@ -276,9 +277,11 @@ macro_rules! define {
                                 break;
                             }
                             one.on_timer(due, timer);
+                            fired = true;
                         }
                     })*
                 }
+                fired
             }
         }
     };

@@ -12,5 +12,6 @@ mod mark_equations;
 mod nscc_equations;
 mod parts;
 mod power_equations;
+mod savings;
 mod scopes;
 mod telemetry;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairlane_congestion::scope::{
-    Config, Enforcer, STATE_BYTES, SenderId, Sent, Setting, Share, Weight,
+    Config, Enforcer, Offer, STATE_BYTES, SenderId, Sent, Setting, Share, Weight,
 };
 use fairlane_congestion::{
     Ack, Algorithm, Environment, PacingRounding, Params, Reading, Scope, Telemetry,
@@ -20,6 +20,12 @@ const ENVIRONMENT: Environment = Environment {
     base_rtt: Duration::from_us(12),
     bdp: BDP,
     mtu: PACKET,
+};
+
+/// The first packet of a long message.
+const LONG: Offer = Offer {
+    in_flight: Bytes::ZERO,
+    message: BDP,
 };
 
 fn red() -> TenantId {
@@ -109,8 +115,11 @@ impl Nic {
             self.enforcer.withdraw(id);
             return;
         }
-        let in_flight = Bytes::new(sent - acknowledged);
-        self.enforcer.offer(id, in_flight);
+        let offer = Offer {
+            in_flight: Bytes::new(sent - acknowledged),
+            message: Bytes::new(self.sizes[at]),
+        };
+        self.enforcer.offer(id, offer);
     }
 
     fn close(&mut self, at: usize) {
@@ -264,11 +273,11 @@ fn whoever_is_a_little_late_keeps_its_turn() {
     let (mut now, mut ready, mut sent) = (us(1), us(1), [0u32; 2]);
     for _ in 0..10_000 {
         match ready <= now {
-            true => nic.offer(late, Bytes::ZERO),
+            true => nic.offer(late, LONG),
             false => nic.withdraw(late),
         }
         for id in others {
-            nic.offer(id, Bytes::ZERO);
+            nic.offer(id, LONG);
         }
         let id = nic.next(now).expect("the others may always send");
         nic.on_sent(
@@ -400,7 +409,7 @@ fn guarantees_come_before_weights_at_the_nic() {
 fn rate_after_the_end(arrived: bool) -> Rate {
     let mut enforcer = nic(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
     let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    enforcer.offer(id, Bytes::ZERO);
+    enforcer.offer(id, LONG);
     let sent = Sent {
         size: PACKET,
         in_flight: PACKET,
@@ -413,7 +422,7 @@ fn rate_after_the_end(arrived: bool) -> Rate {
     enforcer.close(us(20), id);
     let id = enforcer.open(us(20), red(), HostId::new(1), &ENVIRONMENT);
     // DCQCN cuts when its timer is due; a packet brings that up to date.
-    enforcer.offer(id, Bytes::ZERO);
+    enforcer.offer(id, LONG);
     enforcer.on_sent(us(40), id, sent);
     enforcer.rate_of(id)
 }
@@ -479,7 +488,7 @@ fn what_a_pair_learnt_stays_while_it_is_idle() {
     enforcer.settle(id);
     enforcer.close(us(199), id);
     let later = enforcer.open(us(5000), red(), HostId::new(1), &ENVIRONMENT);
-    enforcer.offer(later, Bytes::ZERO);
+    enforcer.offer(later, LONG);
     assert_eq!(enforcer.rate_of(later), learnt);
 }
 

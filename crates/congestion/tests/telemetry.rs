@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairlane_congestion::scope::{Config, Enforcer, Scope, Sent, Setting, Weight};
+use fairlane_congestion::scope::{Config, Enforcer, Offer, Scope, Sent, Setting, Weight};
 use fairlane_congestion::{
     Ack, Algorithm, Controller, Hop, PacingRounding, Params, Reading, Telemetry, TelemetryFormat,
     WindowMode,
@@ -79,7 +79,13 @@ fn beside_one_that_is_told_less(scope: Scope) -> Rate {
     let size = Bytes::new(1000);
     for at in 1..400 {
         let id = ids[at as usize % 2];
-        enforcer.offer(id, Bytes::ZERO);
+        enforcer.offer(
+            id,
+            Offer {
+                in_flight: Bytes::ZERO,
+                message: ENVIRONMENT.bdp,
+            },
+        );
         let in_flight = size;
         enforcer.on_sent(us(at), id, Sent { size, in_flight });
         let told = if at % 2 == 0 { 1 } else { 10 };

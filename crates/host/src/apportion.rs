@@ -408,8 +408,8 @@ const fn part(opcode: Opcode) -> Part {
     }
 }
 
-/// The rate that a queue pair's controller allows, or the enforcer in its place.
-fn allowed(settings: &Settings, port: &Port, pair: &Pair) -> Rate {
+/// The rate that a queue pair's controller allows, or the enforcer in its place: to packets of `short` messages, too.
+fn allowed(now: Time, (settings, port, pair): (&Settings, &Port, &Pair), short: bool) -> Rate {
     let Some(scoped) = &port.scoped else {
         return match settings.paced {
             true => pair.sending.rate(),
@@ -418,5 +418,7 @@ fn allowed(settings: &Settings, port: &Port, pair: &Pair) -> Rate {
     };
     let mut senders = (Stream::BOTH.iter()).filter_map(|&of| pair.sending.sender(of));
     let sender = senders.next();
-    sender.map_or(port.rate, |sender| scoped.enforcer.rate_of(sender))
+    sender.map_or(port.rate, |sender| {
+        scoped.enforcer.usable(now, sender, short)
+    })
 }

@@ -194,6 +194,15 @@ impl Pair {
         }
     }
 
+    /// Bytes of the message that the next packet of a stream is of.
+    pub(crate) fn message_of(&self, stream: Stream) -> Bytes {
+        match (stream, &self.reading) {
+            (Stream::Requests, _) => self.requester.next_length(),
+            (Stream::Responses, Some(reading)) => reading.next_length(),
+            (Stream::Responses, None) => Bytes::ZERO,
+        }
+    }
+
     /// Positions in a stream: up to where the other end has confirmed it, and of the next byte to send.
     #[inline]
     pub(crate) fn positions(&self, stream: Stream) -> (Bytes, Bytes) {
@@ -519,6 +528,13 @@ impl Reading {
     /// Bytes sent that nobody has confirmed.
     pub(crate) const fn in_flight(&self) -> Bytes {
         Bytes::new(self.next.saturating_sub(self.heard))
+    }
+
+    /// Bytes of the READ that the next packet answers.
+    fn next_length(&self) -> Bytes {
+        let behind = self.reads.partition_point(|read| read.start <= self.next);
+        let read = behind.checked_sub(1).and_then(|at| self.reads.get(at));
+        Bytes::new(read.map_or(0, |read| read.length))
     }
 
     /// Bytes asked for that are to be sent, or sent again.

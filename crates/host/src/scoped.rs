@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use fairlane_congestion::Environment;
-use fairlane_congestion::scope::{Enforcer, SenderId, Sent, Setting, Weight};
+use fairlane_congestion::scope::{Enforcer, Offer, SenderId, Sent, Setting, Weight};
 use fairlane_units::{Bytes, Time};
 
 use crate::packet::Opening;
@@ -88,7 +88,18 @@ impl Scoped {
             self.enforcer.withdraw(sender);
             return;
         }
-        self.enforcer.offer(sender, in_flight);
+        let offer = Offer {
+            in_flight,
+            message: pair.message_of(stream),
+        };
+        self.enforcer.offer(sender, offer);
+    }
+
+    /// Whether a stream of a queue pair is at a message that may leave ahead of its pace.
+    pub(crate) fn is_short(&self, pair: &Pair) -> bool {
+        let short = |stream| self.enforcer.is_short(pair.message_of(stream));
+        let requests = pair.requester.has_packet() && !pair.requester.asks_for_data();
+        requests && short(Stream::Requests) || pair.responds() && short(Stream::Responses)
     }
 
     /// The queue pair whose turn it is.

@@ -202,6 +202,13 @@ impl Requester {
         message.is_some_and(|message| matches!(message.request.operation, Operation::Read(_)))
     }
 
+    /// Bytes of the work request that the next packet to send is of.
+    #[inline]
+    pub fn next_length(&self) -> Bytes {
+        let message = self.messages.get(self.sending);
+        message.map_or(Bytes::ZERO, |message| message.request.length)
+    }
+
     /// Whether the oldest work request that hasn't ended is a READ.
     pub fn awaits_data(&self) -> bool {
         let message = self.messages.get(self.completed);

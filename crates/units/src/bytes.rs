@@ -66,6 +66,27 @@ impl Bytes {
         }
     }
 
+    /// The rate at which these bytes take `span`, rounded down; [`u64::MAX`] bit/s if that is nothing.
+    #[inline]
+    pub const fn rate_over(self, span: Duration) -> Rate {
+        const PS_BITS: u64 = 8_000_000_000_000;
+        if span.is_zero() {
+            return Rate::from_bps(u64::MAX);
+        }
+        let bps = match self.0.checked_mul(PS_BITS) {
+            Some(scaled) => scaled / span.as_ps(),
+            None => {
+                let bps = self.0 as u128 * PS_BITS as u128 / span.as_ps() as u128;
+                if bps > u64::MAX as u128 {
+                    u64::MAX
+                } else {
+                    bps as u64
+                }
+            }
+        };
+        Rate::from_bps(bps)
+    }
+
     /// `self - other`, zero if `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

@@ -88,6 +88,7 @@ mod rows;
 mod sender;
 mod uplink;
 
+pub(crate) use params::sizes;
 pub use params::{Mode, Params};
 pub use receiver::{Data, Part, Push, Receiver};
 pub use rows::Peer;

@@ -1,7 +1,9 @@
 //! Parameters of scope `tenant`.
 
+use fairlane_units::Bytes;
+
 use super::Scope;
-use crate::dasr::{self, Mode};
+use crate::dasr::{self, Mode, sizes};
 use crate::parameters;
 
 parameters! {
@@ -15,7 +17,8 @@ parameters! {
         shares: bool = true,
         /// Bytes that a tenant may send to a receiver unasked, in bandwidth-delay products: those in flight before the
         /// receiver has sent a share, and what a pair saves for messages that are no longer. Replaces
-        /// `congestion.dasr.first_burst`; `return_burst` is then at least 1, `draining` at most 0.9.
+        /// `congestion.dasr.first_burst`; `return_burst` is then at least 1, `draining` at most 1 less a tenth of this, but no
+        /// less than 0.5.
         unsolicited: f64 = 0.5 => within(0.0, 16.0),
         /// Pairs that a host remembers, divided evenly among its tenants; new ones replace those idle longest.
         pairs: u32 = 4096 => count(1, 1 << 20),
@@ -23,6 +26,16 @@ parameters! {
 }
 
 impl Config {
+    /// What a pair may send ahead of its pace.
+    pub(crate) fn ahead(&self, bdp: Bytes) -> Bytes {
+        sizes(bdp, self.unsolicited)
+    }
+
+    /// The part of its link that a receiver divides while bursts may stand in front of it.
+    fn draining(&self) -> f64 {
+        (1.0 - self.unsolicited / DRAINS_IN).max(LEAST_DIVIDED)
+    }
+
     /// How receivers apportion their links under a scope, where `stated` is what was asked for apart from it.
     pub fn apportioning(&self, scope: Scope, stated: &dasr::Params) -> dasr::Params {
         if scope != Scope::Tenant || !self.shares {
@@ -36,7 +49,7 @@ impl Config {
             mode,
             first_burst: self.unsolicited,
             return_burst: stated.return_burst.max(RETURN_BURST),
-            draining: stated.draining.min(DRAINING),
+            draining: stated.draining.min(self.draining()),
             ..stated.clone()
         }
     }
@@ -46,6 +59,8 @@ impl Config {
 /// trips ago is no stranger, and the next steps of a collective start there.
 const RETURN_BURST: f64 = 1.0;
 
-/// The part of its link that a receiver divides while first bursts may stand in front of it: one bandwidth-delay product drains
-/// in ten round trips, where others' short messages wait behind it.
-const DRAINING: f64 = 0.9;
+/// Round trips in which a burst that was unasked for drains, behind which others' short messages wait.
+const DRAINS_IN: f64 = 10.0;
+
+/// What a receiver divides in any case, however much may stand in front of it.
+const LEAST_DIVIDED: f64 = 0.5;

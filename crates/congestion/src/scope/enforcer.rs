@@ -10,13 +10,14 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 
+use super::debt::Debt;
 use super::history::History;
-use super::lane::{Lane, Member, Ring, Slab};
+use super::lane::{Allowed, Lane, Member, Ring, Slab};
 use super::pair::{HostPair, NONE};
 use super::tenant::{Tenant, shares};
 use super::{Config, Scope};
 use crate::algorithm::Controllers;
-use crate::{Environment, PacingRounding, Params, Window, WindowMode};
+use crate::{Environment, Pacer, PacingRounding, Params, Window, WindowMode};
 
 /// A queue pair that an [`Enforcer`] knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +66,15 @@ pub struct Setting {
     pub told_apart: bool,
 }
 
+/// A packet that a queue pair could send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Bytes of the queue pair that nobody has acknowledged.
+    pub in_flight: Bytes,
+    /// Payload of the message that the packet is of.
+    pub message: Bytes,
+}
+
 /// A packet that a queue pair sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
@@ -95,6 +105,10 @@ pub struct Enforcer {
     /// What has been seen of ports, by tenant where each is told something else.
     histories: Vec<(TenantId, History)>,
     entries: u64,
+    /// Payload of the longest message that is short: what a pair may send ahead of its pace. Zero if nothing is.
+    ahead: Bytes,
+    /// Packets sent.
+    sent: u64,
     /// The turn that was served last.
     virtual_time: u128,
 }
@@ -108,7 +122,13 @@ impl Enforcer {
             _ => alloc::vec![(TenantId::new(0), 1.0)],
         };
         let tenant = |(id, share): (TenantId, f64)| Tenant::new(id, share);
+        let ahead = match setting.scope {
+            Scope::Tenant => setting.config.ahead(environment.bdp),
+            _ => Bytes::ZERO,
+        };
         Self {
+            ahead,
+            sent: 0,
             controllers: Controllers::new(&setting.params),
             tenants: shares.into_iter().map(tenant).collect(),
             setting,
@@ -148,7 +168,8 @@ impl Enforcer {
             lane => lane,
         };
         self.lanes.all[lane as usize].members += 1;
-        SenderId(self.members.insert(Member::new(lane, history)))
+        let member = Member::new(lane, history, self.sent);
+        SenderId(self.members.insert(member))
     }
 
     /// The queue pair of a sender begins to send a second stream, with positions of its own: the two take turns
@@ -156,7 +177,8 @@ impl Enforcer {
     pub fn open_beside(&mut self, id: SenderId) -> SenderId {
         let Member { lane, history, .. } = self.members.all[id.0 as usize];
         self.lanes.all[lane as usize].members += 1;
-        SenderId(self.members.insert(Member::new(lane, history)))
+        let member = Member::new(lane, history, self.sent);
+        SenderId(self.members.insert(member))
     }
 
     fn open_lane(&mut self, now: Time, pair: u32, tenant: u32, environment: &Environment) -> u32 {
@@ -165,12 +187,18 @@ impl Enforcer {
         let lane = self.lanes.insert(Lane {
             pair,
             tenant,
-            available: if shared { state.available } else { now },
+            pacer: Pacer::new(if shared { state.available } else { now }),
+            charged: environment.line_rate,
+            debt: Debt::new(now),
             window: Window::new(self.setting.window, environment.bdp, environment.line_rate),
+            allowed: Allowed {
+                rate: environment.line_rate,
+                window: Bytes::ZERO,
+                carried: environment.line_rate,
+            },
             in_flight: Bytes::ZERO,
-            last_size: Bytes::ZERO,
-            last_rate: environment.line_rate,
-            ready: Ring::EMPTY,
+            short: Ring::EMPTY,
+            long: Ring::EMPTY,
             entry: 0,
             entry_at: Time::MAX,
             members: 0,
@@ -178,14 +206,24 @@ impl Enforcer {
         if shared {
             state.lane = lane;
         }
+        let allowed = self.allowed(lane);
+        let opened = &mut self.lanes.all[lane as usize];
+        opened.allowed = allowed;
+        let HostPair {
+            available, owed, ..
+        } = self.pairs[pair as usize];
+        let owed = Bytes::new(owed.into()).serialization(allowed.carried);
+        opened.debt.resume(available.saturating_add(owed));
         lane
     }
 
     /// Everything that a queue pair has sent has arrived, whether or not its feedback comes.
     pub fn settle(&mut self, id: SenderId) {
+        let member = &mut self.members.all[id.0 as usize];
+        member.timed = None;
         let Member {
             lane, in_flight, ..
-        } = self.members.all[id.0 as usize];
+        } = *member;
         if !in_flight.is_zero() {
             self.set_in_flight(id, Bytes::ZERO);
             self.schedule(lane);
@@ -213,16 +251,29 @@ impl Enforcer {
         let pair = &mut self.pairs[state.pair as usize];
         if pair.lane == lane {
             pair.lane = NONE;
-            pair.available = state.available;
+            pair.available = state.pacer.available();
+            let owed = state.debt.paid_at().saturating_since(pair.available);
+            let owed = state.allowed.carried.bytes_in(owed).get();
+            pair.owed = u32::try_from(owed).unwrap_or(u32::MAX);
         }
         self.lanes.remove(lane);
     }
 
-    /// A queue pair has a packet that it could send, with so many bytes in flight that nobody has acknowledged.
-    pub fn offer(&mut self, id: SenderId, in_flight: Bytes) {
-        self.set_in_flight(id, in_flight);
+    /// A queue pair has a packet that it could send.
+    pub fn offer(&mut self, id: SenderId, offer: Offer) {
+        self.set_in_flight(id, offer.in_flight);
+        let short = self.is_short(offer.message);
+        if self.members.all[id.0 as usize].short != short {
+            self.put(id, false);
+            self.members.all[id.0 as usize].short = short;
+        }
         self.put(id, true);
         self.schedule(self.members.all[id.0 as usize].lane);
+    }
+
+    /// Whether packets of a message with so much payload may leave ahead of their pair's pace.
+    pub fn is_short(&self, message: Bytes) -> bool {
+        !self.ahead.is_zero() && message <= self.ahead
     }
 
     /// A queue pair has nothing that it may send.
@@ -248,16 +299,27 @@ impl Enforcer {
             return false;
         }
         let lane = &mut self.lanes.all[member.lane as usize];
+        let ring = lane.ring(member.short);
         match ready {
-            true => lane.ready.push(&mut self.members.all, id.0),
-            false => lane.ready.remove(&mut self.members.all, id.0),
+            true => ring.push(&mut self.members.all, id.0),
+            false => ring.remove(&mut self.members.all, id.0),
         }
         true
     }
 
-    /// The rate of a queue pair's lane.
+    /// The rate of a queue pair's lane: what its controller lets go, by rate or by window.
     pub fn rate_of(&self, id: SenderId) -> Rate {
-        self.rate(self.members.all[id.0 as usize].lane)
+        let lane = self.members.all[id.0 as usize].lane;
+        self.lanes.all[lane as usize].allowed.carried
+    }
+
+    /// The rate that a queue pair's lane could use: more than its own for a `short` message that may leave ahead of its pace.
+    pub fn usable(&self, now: Time, id: SenderId, short: bool) -> Rate {
+        let at = self.members.all[id.0 as usize].lane;
+        match short && self.ahead_of_pace(at) <= now {
+            true => self.environment.line_rate,
+            false => self.lanes.all[at as usize].allowed.carried,
+        }
     }
 
     /// Pairs that the NIC remembers.

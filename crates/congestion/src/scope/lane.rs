@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
-use fairlane_units::{Bytes, Rate, Time};
+use fairlane_units::{Bytes, Duration, Rate, Time};
 
+use super::debt::Debt;
 use super::pair::NONE;
-use crate::Window;
+use crate::{Pacer, Window};
 
 /// A queue pair at a NIC.
 #[derive(Clone, Debug)]
@@ -16,23 +17,63 @@ pub(crate) struct Member {
     pub(crate) in_flight: Bytes,
     /// Position up to which everything is acknowledged.
     pub(crate) acknowledged: Bytes,
+    /// Position behind the last packet sent.
+    furthest: Bytes,
+    /// The packet that is timed, if one is.
+    pub(crate) timed: Option<Timed>,
+    /// Which turn it had last.
+    pub(crate) turn: u64,
     /// Whether it has something that it may send.
     pub(crate) ready: bool,
+    /// Whether that is of a short message.
+    pub(crate) short: bool,
     before: u32,
     behind: u32,
 }
 
+/// A packet whose round trip is timed: one at a time, and none that was sent twice (Karn's algorithm).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timed {
+    /// Position behind it.
+    behind: Bytes,
+    sent_at: Time,
+}
+
 impl Member {
-    pub(crate) const fn new(lane: u32, history: u32) -> Self {
+    pub(crate) const fn new(lane: u32, history: u32, turn: u64) -> Self {
         Self {
             lane,
             history,
             in_flight: Bytes::ZERO,
             acknowledged: Bytes::ZERO,
+            furthest: Bytes::ZERO,
+            timed: None,
+            turn,
             ready: false,
+            short: false,
             before: NONE,
             behind: NONE,
         }
+    }
+
+    /// A packet leaves, by which its bytes in flight have come to be what they are; it is timed unless another is.
+    pub(crate) fn on_sent(&mut self, now: Time, turn: u64) {
+        self.turn = turn;
+        let behind = self.acknowledged + self.in_flight;
+        if behind > self.furthest {
+            self.furthest = behind;
+            self.timed.get_or_insert(Timed {
+                behind,
+                sent_at: now,
+            });
+        }
+    }
+
+    /// The round-trip time of the packet that is timed, once that is acknowledged.
+    pub(crate) fn time(&mut self, now: Time) -> Option<Duration> {
+        let heard = |timed: &mut Timed| timed.behind <= self.acknowledged;
+        let timed = self.timed.take_if(heard)?;
+        Some(now.saturating_since(timed.sent_at))
     }
 }
 
@@ -84,25 +125,51 @@ impl Ring {
     }
 }
 
+/// What a controller allows, as of when something last happened to the lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowed {
+    /// The rate of the pacer.
+    pub(crate) rate: Rate,
+    /// Bytes in flight.
+    pub(crate) window: Bytes,
+    /// What either of them lets go: the rate, or what the window carries in a round trip.
+    pub(crate) carried: Rate,
+}
+
 /// The open queue pairs that share a pacer.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
     pub(crate) pair: u32,
     /// Index of the tenant at this NIC.
     pub(crate) tenant: u32,
-    pub(crate) available: Time,
+    pub(crate) pacer: Pacer,
+    /// The rate at which the packet sent last was charged to the pacer.
+    pub(crate) charged: Rate,
+    pub(crate) debt: Debt,
     pub(crate) window: Window,
+    /// What its controller allows.
+    pub(crate) allowed: Allowed,
     pub(crate) in_flight: Bytes,
-    pub(crate) last_size: Bytes,
-    pub(crate) last_rate: Rate,
-    /// Queue pairs with packets.
-    pub(crate) ready: Ring,
+    /// Queue pairs with packets of short messages.
+    pub(crate) short: Ring,
+    /// Those with others.
+    pub(crate) long: Ring,
     /// Number of its entry among those of its tenant; entries with others are out of date.
     pub(crate) entry: u64,
     /// The time of that entry, [`Time::MAX`] if there is none.
     pub(crate) entry_at: Time,
     /// Open queue pairs.
     pub(crate) members: u32,
+}
+
+impl Lane {
+    /// The queue pairs with packets of short messages, or with others.
+    pub(crate) const fn ring(&mut self, short: bool) -> &mut Ring {
+        match short {
+            true => &mut self.short,
+            false => &mut self.long,
+        }
+    }
 }
 
 /// Things by index; an index is used again.

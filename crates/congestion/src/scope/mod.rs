@@ -6,6 +6,7 @@
 //! ([`dasr`](crate::dasr)).
 
 mod config;
+mod debt;
 mod enforcer;
 mod history;
 mod lane;
@@ -16,7 +17,7 @@ mod tenant;
 use core::fmt;
 
 pub use config::Config;
-pub use enforcer::{Enforcer, SenderId, Sent, Setting, Weight};
+pub use enforcer::{Enforcer, Offer, SenderId, Sent, Setting, Weight};
 pub use history::History;
 pub use pair::STATE_BYTES;
 pub use share::{Grant, Share};

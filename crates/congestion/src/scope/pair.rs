@@ -23,6 +23,10 @@ pub(crate) struct HostPair {
     /// Bytes acknowledged: to its controller the pair is one stream, whoever sends.
     pub(crate) delivered: Bytes,
     last_feedback: Coarse,
+    /// Bytes that it owes then.
+    pub(crate) owed: u32,
+    /// The round-trip time measured last, in nanoseconds; 0 if none was.
+    rtt: u32,
     /// The lane of its open queue pairs, or [`NONE`].
     pub(crate) lane: u32,
 }
@@ -47,6 +51,8 @@ impl HostPair {
             available: now,
             delivered: Bytes::ZERO,
             last_feedback: Coarse::NEVER,
+            owed: 0,
+            rtt: 0,
             lane: NONE,
         }
     }
@@ -55,6 +61,15 @@ impl HostPair {
     pub(crate) fn idle(&self, now: Time) -> Option<Duration> {
         let ago = Coarse::new(now).0.wrapping_sub(self.last_feedback.0);
         (self.last_feedback != Coarse::NEVER).then(|| Duration::from_ps(u64::from(ago) << 18))
+    }
+
+    /// The round-trip time measured last, zero if none was.
+    pub(crate) fn rtt(&self) -> Duration {
+        Duration::from_ns(self.rtt.into())
+    }
+
+    pub(crate) fn set_rtt(&mut self, rtt: Duration) {
+        self.rtt = u32::try_from(rtt.as_ns()).unwrap_or(u32::MAX);
     }
 
     pub(crate) fn note_feedback(&mut self, now: Time, delivered: Bytes) {

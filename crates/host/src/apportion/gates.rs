@@ -18,8 +18,9 @@ type Around<'a> = (&'a Settings, &'a mut Port, &'a [Pair]);
 
 /// A gate for each receiver that the port sends to for a tenant.
 ///
-/// A queue pair whose turn it is at a closed gate is withdrawn and waits behind those that wait there. The first of them
-/// is offered when the gate opens; so a packet concerns two queue pairs, however many there are.
+/// A queue pair whose turn it is at a closed gate is withdrawn and waits there: in one line with others at short messages, or
+/// in one for the rest. The first of each is offered when the gate opens, since the pacer of their pair may stop one and not
+/// the other; so a packet concerns three queue pairs, however many there are.
 ///
 /// A response to a READ that acknowledgements wait behind goes first, and waits for none itself: what those acknowledge may
 /// keep the gate shut at the other end, and that this one.
@@ -44,7 +45,15 @@ struct Gate {
     urgent: bool,
     /// What controllers of its queue pairs allow together, in bits per second.
     allowed: u64,
-    /// Queue pairs that wait.
+    /// Queue pairs at short messages, whether or not they wait.
+    short: u32,
+    /// Queue pairs that wait, by [`Member::line`].
+    lines: [Line; 2],
+}
+
+/// Queue pairs that wait, linked through [`Member`].
+#[derive(Clone, Copy, Debug)]
+struct Line {
     head: u32,
     tail: u32,
 }
@@ -57,6 +66,10 @@ struct Member {
     waits: bool,
     /// Whether acknowledgements wait behind what it has to send.
     urgent: bool,
+    /// Whether it is at a short message.
+    short: bool,
+    /// The line that it waits in.
+    line: u8,
     before: u32,
     behind: u32,
     /// What its gate has of it.
@@ -68,6 +81,8 @@ const OUTSIDE: Member = Member {
     gate: NONE,
     waits: false,
     urgent: false,
+    short: false,
+    line: FIRST,
     before: NONE,
     behind: NONE,
     load: Load {
@@ -77,13 +92,37 @@ const OUTSIDE: Member = Member {
     allowed: 0,
 };
 
+/// The line of what is urgent or short, and that of the rest.
+const FIRST: u8 = 0;
+const REST: u8 = 1;
+
 const SHUT: Gate = Gate {
     opens: Time::MAX,
     urgent: false,
     allowed: 0,
-    head: NONE,
-    tail: NONE,
+    short: 0,
+    lines: [Line {
+        head: NONE,
+        tail: NONE,
+    }; 2],
 };
+
+impl Gate {
+    /// The first queue pair of the line of what is urgent or short.
+    const fn first(&self) -> u32 {
+        self.lines[FIRST as usize].head
+    }
+}
+
+impl Member {
+    /// The line that it belongs to.
+    const fn due_line(&self) -> u8 {
+        match self.urgent || self.short {
+            true => FIRST,
+            false => REST,
+        }
+    }
+}
 
 impl Gates {
     pub(super) fn new(params: &Params, environment: &Environment) -> Self {
@@ -123,6 +162,7 @@ impl Gates {
         let member = core::mem::replace(&mut self.members[number as usize], OUTSIDE);
         let own = &mut self.gates[gate as usize];
         own.allowed = own.allowed.saturating_sub(member.allowed);
+        own.short -= u32::from(member.short);
         self.sender.close(id(gate), member.load);
         self.look(now, gate);
         self.show_first(now, gate, (port, pairs));
@@ -144,7 +184,7 @@ impl Gates {
             return true;
         };
         let gate = &self.gates[gate as usize];
-        gate.opens <= now && (!gate.urgent || gate.head == number)
+        gate.opens <= now && (!gate.urgent || gate.first() == number)
     }
 
     /// Offers the first queue pairs at gates that have opened.
@@ -173,24 +213,21 @@ impl Gates {
             port.offer(pair, true);
             return;
         };
-        self.account(number, (settings, port, pair));
+        self.account(now, number, (settings, port, pair));
         let opens = self.look(now, gate);
-        let Gate {
-            head: first,
-            urgent,
-            ..
-        } = self.gates[gate as usize];
+        let Gate { urgent, lines, .. } = self.gates[gate as usize];
+        let first = lines[usize::from(FIRST)].head;
         match port.data_at(pair) {
             None => self.leave(number),
             Some(own) if opens > own.max(now) => self.wait(number),
             Some(_) => {}
         }
         // What is urgent may pass a gate that must hear something first.
-        if (urgent || opens == Time::MAX) && self.gates[gate as usize].head != first {
+        if (urgent || opens == Time::MAX) && self.gates[gate as usize].first() != first {
             self.look(now, gate);
         }
-        let waits = self.members[number as usize].waits;
-        if !waits || self.gates[gate as usize].head != number {
+        let Member { waits, line, .. } = self.members[number as usize];
+        if !waits || self.gates[gate as usize].lines[usize::from(line)].head != number {
             port.offer(pair, !waits);
         }
         self.show_first(now, gate, (port, pairs));
@@ -233,10 +270,18 @@ impl Gates {
     }
 
     /// Brings up to date what a gate has of a queue pair.
-    fn account(&mut self, number: u32, (settings, port, pair): (&Settings, &Port, &Pair)) {
+    fn account(
+        &mut self,
+        now: Time,
+        number: u32,
+        (settings, port, pair): (&Settings, &Port, &Pair),
+    ) {
         let member = &mut self.members[number as usize];
         let gate = &mut self.gates[member.gate as usize];
         member.urgent = pair.reading.is_some() && pair.responder.delays_answers();
+        let short = (port.scoped.as_ref()).is_some_and(|scoped| scoped.is_short(pair));
+        gate.short -= u32::from(core::mem::replace(&mut member.short, short));
+        gate.short += u32::from(short);
         let load = pair.load();
         let was = core::mem::replace(&mut member.load, load);
         if was != load {
@@ -245,7 +290,7 @@ impl Gates {
         let idle = load == Load::default();
         let rate = match idle {
             true => 0,
-            false => allowed(settings, port, pair).as_bps(),
+            false => allowed(now, (settings, port, pair), gate.short > 0).as_bps(),
         };
         if rate == member.allowed {
             return;
@@ -267,7 +312,7 @@ impl Gates {
         let opens = self.sender.available(now, id(gate), self.mtu);
         let own = &mut self.gates[gate as usize];
         own.urgent = opens.is_none()
-            && (self.members.get(own.head as usize)).is_some_and(|first| first.urgent);
+            && (self.members.get(own.first() as usize)).is_some_and(|first| first.urgent);
         own.opens = match (opens, own.urgent) {
             (Some(opens), _) => opens,
             (None, true) => self.sender.paced(id(gate)),
@@ -276,30 +321,37 @@ impl Gates {
         own.opens
     }
 
-    /// Offers the first queue pair that waits at a gate if that is open.
+    /// Offers the first queue pairs that wait at a gate if that is open: the one that is urgent, or one of each line.
     fn show_first(&mut self, now: Time, gate: u32, (port, pairs): (&mut Port, &[Pair])) {
-        let Gate { opens, head, .. } = self.gates[gate as usize];
-        let due = match head {
-            NONE => None,
-            _ => {
-                port.offer(&pairs[head as usize], opens <= now);
-                Some(opens).filter(|&at| at > now && at != Time::MAX)
+        let Gate { opens, lines, .. } = self.gates[gate as usize];
+        let mut open = opens <= now;
+        let mut waits = false;
+        for Line { head, .. } in lines {
+            if head != NONE {
+                port.offer(&pairs[head as usize], open);
+                open &= !self.members[head as usize].urgent;
+                waits = true;
             }
-        };
+        }
+        let due = Some(opens).filter(|&at| waits && at > now && at != Time::MAX);
         self.due.set(gate, due);
     }
 
-    /// A queue pair waits at its gate, behind the others; if it is urgent before those that aren't, but behind the first one, so
-    /// that two of them don't pass each other for ever.
+    /// A queue pair waits at its gate, behind the others of its line; if it is urgent before those that aren't, but behind the
+    /// first one, so that two of them don't pass each other for ever.
     fn wait(&mut self, number: u32) {
-        let Member { gate, urgent, .. } = self.members[number as usize];
-        let Gate { head, tail, .. } = self.gates[gate as usize];
-        if urgent && head != number {
+        let member = self.members[number as usize];
+        let Member { gate, urgent, .. } = member;
+        let due_line = member.due_line();
+        let overtakes = urgent && self.gates[gate as usize].first() != number;
+        if member.line != due_line || overtakes {
             self.leave(number);
         }
         if core::mem::replace(&mut self.members[number as usize].waits, true) {
             return;
         }
+        let line = usize::from(due_line);
+        let Line { head, tail } = self.gates[gate as usize].lines[line];
         let first = |it: u32| self.members.get(it as usize).filter(|it| it.urgent);
         let (before, behind) = match (urgent, first(head)) {
             (true, Some(first)) => (head, first.behind),
@@ -307,14 +359,14 @@ impl Gates {
             (false, _) => (tail, NONE),
         };
         let member = &mut self.members[number as usize];
-        (member.before, member.behind) = (before, behind);
-        let gate = &mut self.gates[gate as usize];
+        (member.before, member.behind, member.line) = (before, behind, due_line);
+        let line = &mut self.gates[gate as usize].lines[line];
         match before {
-            NONE => gate.head = number,
+            NONE => line.head = number,
             before => self.members[before as usize].behind = number,
         }
         match behind {
-            NONE => gate.tail = number,
+            NONE => line.tail = number,
             behind => self.members[behind as usize].before = number,
         }
     }
@@ -325,14 +377,14 @@ impl Gates {
         if !core::mem::replace(&mut member.waits, false) {
             return;
         }
-        let (gate, before, behind) = (member.gate, member.before, member.behind);
-        let gate = &mut self.gates[gate as usize];
+        let (gate, line, before, behind) = (member.gate, member.line, member.before, member.behind);
+        let line = &mut self.gates[gate as usize].lines[usize::from(line)];
         match before {
-            NONE => gate.head = behind,
+            NONE => line.head = behind,
             before => self.members[before as usize].behind = behind,
         }
         match behind {
-            NONE => gate.tail = before,
+            NONE => line.tail = before,
             behind => self.members[behind as usize].before = before,
         }
     }

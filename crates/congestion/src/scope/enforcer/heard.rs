@@ -3,6 +3,7 @@
 use fairlane_units::{Bytes, Rate, Time};
 
 use super::{Enforcer, SenderId};
+use crate::scope::lane::Allowed;
 use crate::{Ack, Loss, Reading};
 
 impl Enforcer {
@@ -12,12 +13,17 @@ impl Enforcer {
         let (at, history) = (member.lane, member.history);
         let delivered = ack.acknowledged.saturating_sub(member.acknowledged);
         member.acknowledged = member.acknowledged.max(ack.acknowledged);
+        let round_trip = member.time(now);
         self.set_in_flight(id, ack.next_to_send.saturating_sub(ack.acknowledged));
         let (own, in_flight) = {
             let lane = &self.lanes.all[at as usize];
             (lane.pair as usize, lane.in_flight)
         };
-        self.pairs[own].note_feedback(now, delivered);
+        let pair = &mut self.pairs[own];
+        pair.note_feedback(now, delivered);
+        if let Some(round_trip) = round_trip {
+            pair.set_rtt(round_trip);
+        }
         self.controllers.advance(own, now);
         let follow = |reading| self.histories[history as usize].1.follow(reading);
         let earlier = ack.telemetry.and_then(follow);
@@ -31,23 +37,31 @@ impl Enforcer {
             telemetry: ack.telemetry.map(|reading| Reading { earlier, ..reading }),
             ..*ack
         };
-        if !deaf && self.controllers.on_ack(own, now, &heard) {
+        let shifts = !deaf && self.controllers.on_ack(own, now, &heard);
+        self.follow(now, at);
+        if shifts {
             self.shift(at);
         }
         self.schedule(at);
     }
 
+    /// Brings up to date what a lane has of its controller.
+    pub(super) fn follow(&mut self, now: Time, at: u32) {
+        let allowed = self.allowed(at);
+        let lane = &mut self.lanes.all[at as usize];
+        let before = core::mem::replace(&mut lane.allowed, allowed);
+        if allowed.carried != before.carried {
+            lane.debt.on_change(now, (before.carried, allowed.carried));
+        }
+    }
+
     /// The packet sent last is charged at the rate of now.
     fn shift(&mut self, at: u32) {
-        let rate = self.rate(at);
         let rounding = self.setting.rounding;
         let lane = &mut self.lanes.all[at as usize];
-        let was = rounding.serialization(lane.last_size, lane.last_rate);
-        let is = rounding.serialization(lane.last_size, rate);
-        let later = (lane.available.saturating_add(is))
-            .as_ps()
-            .saturating_sub(was.as_ps());
-        (lane.available, lane.last_rate) = (Time::from_ps(later), rate);
+        let rate = lane.allowed.rate;
+        let before = core::mem::replace(&mut lane.charged, rate);
+        lane.pacer.on_rate_change(before, rate, rounding);
     }
 
     /// A notification for a queue pair has come apart from acknowledgements.
@@ -56,15 +70,19 @@ impl Enforcer {
         let own = self.lanes.all[at as usize].pair as usize;
         self.controllers.advance(own, now);
         self.controllers.on_cnp(own, now);
+        self.follow(now, at);
         self.schedule(at);
     }
 
     /// Packets of a queue pair were lost.
     pub fn on_loss(&mut self, now: Time, id: SenderId, loss: Loss) {
-        let at = self.members.all[id.0 as usize].lane;
+        let member = &mut self.members.all[id.0 as usize];
+        member.timed = None;
+        let at = member.lane;
         let own = self.lanes.all[at as usize].pair as usize;
         self.controllers.advance(own, now);
         self.controllers.on_loss(own, now, loss);
+        self.follow(now, at);
         self.schedule(at);
     }
 
@@ -75,10 +93,31 @@ impl Enforcer {
         self.controllers.advance(own, now);
         self.controllers.on_cnp(own, now);
         self.controllers.on_loss(own, now, Loss::Timeout);
+        self.follow(now, at);
     }
 
-    /// The rate at which the pacer of a lane goes.
-    pub(super) fn rate(&self, at: u32) -> Rate {
+    /// What the controller of a lane allows. By the round trip without queues a tenant that cuts its messages would have more
+    /// carried than one that doesn't, which its window stops.
+    pub(super) fn allowed(&self, at: u32) -> Allowed {
+        let (rate, window) = (self.rate(at), self.window(at));
+        let carried = if self.ahead.is_zero() || window == Bytes::new(u64::MAX) {
+            rate
+        } else {
+            let pair = &self.pairs[self.lanes.all[at as usize].pair as usize];
+            let rtt = pair.rtt().max(self.environment.base_rtt);
+            // A packet may leave while fewer bytes than the window are in flight.
+            let most = window + self.environment.mtu;
+            rate.min(most.rate_over(rtt)).max(LEAST_RATE)
+        };
+        Allowed {
+            rate,
+            window,
+            carried,
+        }
+    }
+
+    /// The rate of the controller of a lane.
+    fn rate(&self, at: u32) -> Rate {
         let own = self.lanes.all[at as usize].pair as usize;
         match self.setting.paced {
             true => self.controllers.rate(own).max(LEAST_RATE),
@@ -87,7 +126,7 @@ impl Enforcer {
     }
 
     /// Bytes that a lane may have in flight.
-    pub(super) fn window(&self, at: u32) -> Bytes {
+    fn window(&self, at: u32) -> Bytes {
         let lane = &self.lanes.all[at as usize];
         let own = lane.pair as usize;
         let limit = lane.window.limit(self.controllers.rate(own));

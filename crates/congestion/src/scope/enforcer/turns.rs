@@ -5,16 +5,17 @@ use core::cmp::Reverse;
 use fairlane_units::{Bytes, Time};
 
 use super::{Enforcer, SenderId, Sent};
+use crate::scope::lane::{Allowed, Member};
 use crate::scope::tenant::pace;
 
 impl Enforcer {
     /// Enters a lane where it waits.
     pub(super) fn schedule(&mut self, at: u32) {
         let lane = &self.lanes.all[at as usize];
-        let closed = lane.ready.is_empty() || lane.in_flight >= self.window(at);
-        let due = match closed {
-            true => Time::MAX,
-            false => lane.available,
+        let due = match (lane.short.is_empty(), lane.long.is_empty()) {
+            (true, true) => Time::MAX,
+            (true, false) => self.at_pace(at),
+            (false, _) => self.at_pace(at).min(self.ahead_of_pace(at)),
         };
         let lane = &mut self.lanes.all[at as usize];
         if due == lane.entry_at {
@@ -28,8 +29,29 @@ impl Enforcer {
         }
     }
 
+    /// When a lane may send at its pace.
+    fn at_pace(&self, at: u32) -> Time {
+        let lane = &self.lanes.all[at as usize];
+        match lane.in_flight < lane.allowed.window {
+            true => lane.pacer.available(),
+            false => Time::MAX,
+        }
+    }
+
+    /// When a lane may send ahead of its pace, [`Time::MAX`] if it must hear something before.
+    pub(super) fn ahead_of_pace(&self, at: u32) -> Time {
+        let lane = &self.lanes.all[at as usize];
+        let in_flight = lane.in_flight.saturating_sub(self.ahead);
+        if self.ahead.is_zero() || in_flight >= lane.allowed.window {
+            return Time::MAX;
+        }
+        let depth = self.ahead.saturating_sub(self.environment.mtu);
+        lane.debt.allows(depth.serialization(lane.allowed.carried))
+    }
+
     /// Whose turn it is: of the tenants that may send, the one that is furthest behind its part; of its pairs, the one
-    /// that has waited longest; of the queue pairs of that, the next one in turn.
+    /// that has waited longest; of the queue pairs of that, the next one in turn, or ahead of its pace the next one with a
+    /// short message.
     pub fn next(&mut self, now: Time) -> Option<SenderId> {
         let mut best: Option<(u128, u32)> = None;
         for at in 0..self.tenants.len() {
@@ -48,7 +70,21 @@ impl Enforcer {
             }
         }
         let (_, lane) = best?;
-        self.lanes.all[lane as usize].ready.first().map(SenderId)
+        self.next_of(now, lane).map(SenderId)
+    }
+
+    /// The queue pair of a lane whose turn it is.
+    fn next_of(&self, now: Time, at: u32) -> Option<u32> {
+        let lane = &self.lanes.all[at as usize];
+        let (short, long) = (lane.short.first(), lane.long.first());
+        let (Some(one), Some(other)) = (short, long) else {
+            return short.or(long);
+        };
+        let turn = |id: u32| self.members.all[id as usize].turn;
+        match turn(other) < turn(one) && self.at_pace(at) <= now {
+            true => long,
+            false => short,
+        }
     }
 
     /// The lane of a tenant that may send first, and when.
@@ -77,13 +113,21 @@ impl Enforcer {
         let at = self.members.all[id.0 as usize].lane;
         let lane = &self.lanes.all[at as usize];
         let (own, tenant) = (lane.pair as usize, lane.tenant as usize);
-        self.controllers.advance(own, now);
-        let rate = self.rate(at);
-        let span = self.setting.rounding.serialization(sent.size, rate);
+        if self.controllers.advance(own, now) {
+            self.follow(now, at);
+        }
+        let (ahead, rounding) = (self.ahead, self.setting.rounding);
         let lane = &mut self.lanes.all[at as usize];
-        (lane.last_size, lane.last_rate) = (sent.size, rate);
-        lane.available = lane.available.max(now) + span;
+        let Allowed { rate, carried, .. } = lane.allowed;
+        lane.pacer.on_sent(now, sent.size, rate, rounding);
+        lane.charged = rate;
+        if !ahead.is_zero() {
+            let spans = [sent.size, ahead].map(|size| size.serialization(carried));
+            lane.debt.on_sent(now, spans.into());
+        }
         self.set_in_flight(id, sent.in_flight);
+        self.sent += 1;
+        self.members.all[id.0 as usize].on_sent(now, self.sent);
         self.turn_around(at, id.0);
         self.pass(tenant, sent.size);
     }
@@ -91,9 +135,11 @@ impl Enforcer {
     /// The queue pair that has sent, and its lane, go behind the others.
     fn turn_around(&mut self, at: u32, id: u32) {
         let lane = &mut self.lanes.all[at as usize];
-        if self.members.all[id as usize].ready {
-            lane.ready.remove(&mut self.members.all, id);
-            lane.ready.push(&mut self.members.all, id);
+        let Member { ready, short, .. } = self.members.all[id as usize];
+        if ready {
+            let ring = lane.ring(short);
+            ring.remove(&mut self.members.all, id);
+            ring.push(&mut self.members.all, id);
         }
         // What was entered for the packet that has gone is out of date.
         lane.entry_at = Time::MAX;
