@@ -25,8 +25,8 @@ class TenantParameters(Section):
         unsolicited: Bytes that a tenant may send to a receiver unasked, in bandwidth-delay
             products: those in flight before the receiver has sent a share, and what a pair
             saves for messages that are no longer. Replaces `congestion.dasr.first_burst`;
-            `return_burst` is then at least 1, `draining` at most 0.9. Range: 0 to 16. Default:
-            0.5.
+            `return_burst` is then at least 1, `draining` at most 1 less a tenth of this, but no
+            less than 0.5. Range: 0 to 16. Default: 0.5.
         pairs: Pairs that a host remembers, divided evenly among its tenants; new ones
             replace those idle longest. Range: 1 to 1048576. Default: 4096.
     """
