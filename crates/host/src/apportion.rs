@@ -409,7 +409,7 @@ const fn part(opcode: Opcode) -> Part {
 }
 
 /// The rate that a queue pair's controller allows, or the enforcer in its place: to packets of `short` messages, too.
-fn allowed(now: Time, (settings, port, pair): (&Settings, &Port, &Pair), short: bool) -> Rate {
+fn allowed(now: Time, settings: &Settings, port: &Port, pair: &Pair, short: bool) -> Rate {
     let Some(scoped) = &port.scoped else {
         return match settings.paced {
             true => pair.sending.rate(),

@@ -213,7 +213,7 @@ impl Gates {
             port.offer(pair, true);
             return;
         };
-        self.account(now, number, (settings, port, pair));
+        self.account(now, number, settings, port, pair);
         let opens = self.look(now, gate);
         let Gate { urgent, lines, .. } = self.gates[gate as usize];
         let first = lines[usize::from(FIRST)].head;
@@ -270,12 +270,7 @@ impl Gates {
     }
 
     /// Brings up to date what a gate has of a queue pair.
-    fn account(
-        &mut self,
-        now: Time,
-        number: u32,
-        (settings, port, pair): (&Settings, &Port, &Pair),
-    ) {
+    fn account(&mut self, now: Time, number: u32, settings: &Settings, port: &Port, pair: &Pair) {
         let member = &mut self.members[number as usize];
         let gate = &mut self.gates[member.gate as usize];
         member.urgent = pair.reading.is_some() && pair.responder.delays_answers();
@@ -290,7 +285,7 @@ impl Gates {
         let idle = load == Load::default();
         let rate = match idle {
             true => 0,
-            false => allowed(now, (settings, port, pair), gate.short > 0).as_bps(),
+            false => allowed(now, settings, port, pair, gate.short > 0).as_bps(),
         };
         if rate == member.allowed {
             return;
