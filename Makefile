@@ -84,16 +84,24 @@ test-programs: tools
 	@cargo test --workspace --locked --no-run
 	@cargo test --workspace --locked --no-run --test interop
 
-# Tests with programs of others mostly wait, and measure time: they go first wherever they have something to do.
+# Tests with programs of others mostly wait, and measure time: they go first wherever they have something to do. With
+# FAIRLANE_REQUIRE set a test that says `skipped:` fails, but for those that need the reference simulator's data.
 .PHONY: unit
 unit: test-programs ## Tests of the whole workspace
 	@set -o pipefail; mkdir -p target; \
-	{ ( trap - INT; exec cargo test --workspace --locked --test interop ) >target/interop.log 2>&1 & \
-		failed=0; nice cargo test --workspace --locked 2>&1 || failed=1; \
+	{ ( trap - INT; exec cargo test --workspace --locked --test interop $(SHOW_OUTPUT) ) >target/interop.log 2>&1 & \
+		failed=0; nice cargo test --workspace --locked $(SHOW_OUTPUT) 2>&1 || failed=1; \
 		wait $$! || failed=1; cat target/interop.log; exit $$failed; } | awk ' \
-		{ print; fflush() } \
+		/^successes:$$/ { quiet = 1 } \
+		/^(failures:|test result:)/ { quiet = 0 } \
+		!quiet { print; fflush() } \
 		/^test result:/ { passed += $$4; failed += $$6 } \
-		END { printf "\ntests: %d passed, %d failed\n", passed, failed }'
+		quiet && /^skipped:/ && !/FAIRLANE_REFERENCE/ { skipped[$$0]++ } \
+		END { printf "\ntests: %d passed, %d failed\n", passed, failed; \
+			for (why in skipped) { printf "error: %d %s\n", skipped[why], why; missing = 1 } \
+			exit missing }'
+
+SHOW_OUTPUT := $(if $(FAIRLANE_REQUIRE),-- --show-output)
 
 .PHONY: fmt-check
 fmt-check: tools
