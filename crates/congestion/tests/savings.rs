@@ -18,7 +18,7 @@ const ENVIRONMENT: Environment = Environment {
     bdp: Bytes::new(150_000),
     mtu: PACKET,
 };
-/// Half of a bandwidth-delay product: what may be saved, and the longest short message.
+/// Half of a bandwidth-delay product: what may be saved, and the largest small message.
 const SAVED: Bytes = Bytes::new(75_000);
 
 /// A message on a queue pair of its own, to one destination.
@@ -206,7 +206,7 @@ fn us(at: u64) -> Time {
 const PACED: Duration = Duration::from_us(8);
 
 #[test]
-fn what_a_pair_saved_is_for_short_messages() {
+fn what_a_pair_saved_is_for_small_messages() {
     let mut nic = Nic::at(Rate::from_gbps(1), WindowMode::None);
     nic.run(us(1000));
     let first = nic.post(SAVED);
@@ -228,26 +228,26 @@ fn what_a_pair_saved_is_for_short_messages() {
 }
 
 #[test]
-fn a_long_message_is_paced_whatever_was_saved() {
+fn a_large_message_is_paced_whatever_was_saved() {
     let mut nic = Nic::at(Rate::from_gbps(1), WindowMode::None);
     nic.run(us(1000));
-    let long = nic.post(SAVED + PACKET);
+    let large = nic.post(SAVED + PACKET);
     nic.run(us(2000));
-    let sent = nic.departures(long);
+    let sent = nic.departures(large);
     assert_eq!(sent.len(), 76);
     assert!(sent.windows(2).all(|two| two[1] == two[0] + PACED));
 }
 
 #[test]
-fn short_messages_ahead_of_it_dont_delay_a_long_one() {
+fn small_messages_ahead_of_it_dont_delay_a_large_one() {
     let mut nic = Nic::at(Rate::from_gbps(1), WindowMode::None);
-    let long = nic.post(Bytes::new(1_000_000));
+    let large = nic.post(Bytes::new(1_000_000));
     nic.run(us(1000));
-    let short = nic.post(Bytes::new(40_000));
+    let small = nic.post(Bytes::new(40_000));
     nic.run(us(2000));
-    // 40 packets ahead, at most one of them in a turn of the long message's.
-    assert!(nic.departures(short)[39] <= us(1000) + PACED);
-    assert!((249..=250).contains(&nic.packets(long, us(0), us(2000))));
+    // 40 packets ahead, at most one of them in a turn of the large message's.
+    assert!(nic.departures(small)[39] <= us(1000) + PACED);
+    assert!((249..=250).contains(&nic.packets(large, us(0), us(2000))));
     // It owes those, which a pair that is busy never pays: 35 more go ahead, and one or two at its pace.
     let next = nic.post(SAVED);
     nic.run(us(2008));
@@ -258,19 +258,19 @@ fn short_messages_ahead_of_it_dont_delay_a_long_one() {
 #[test]
 fn at_its_pace_a_pairs_messages_take_turns() {
     let mut nic = Nic::at(Rate::from_gbps(1), WindowMode::None);
-    let long = nic.post(Bytes::new(1_000_000));
-    let shorts = [(); 4].map(|()| nic.post(SAVED));
+    let large = nic.post(Bytes::new(1_000_000));
+    let smalls = [(); 4].map(|()| nic.post(SAVED));
     // What may go ahead has gone.
     nic.run(us(1000));
-    let turns = nic.packets(long, us(1000), us(1800));
+    let turns = nic.packets(large, us(1000), us(1800));
     assert_eq!(turns, 0);
     nic.run(us(1800));
-    // 100 packets: a short message has ended, and others go on by turns.
+    // 100 packets: a small message has ended, and others go on by turns.
     let all = |one: &usize| nic.packets(*one, us(1000), us(1800));
-    let of_short: usize = shorts.iter().map(all).sum();
-    let of_long = nic.packets(long, us(1000), us(1800));
-    assert_eq!(of_short + of_long, 100);
-    assert!((20..=34).contains(&of_long), "{of_long}");
+    let of_small: usize = smalls.iter().map(all).sum();
+    let of_large = nic.packets(large, us(1000), us(1800));
+    assert_eq!(of_small + of_large, 100);
+    assert!((20..=34).contains(&of_large), "{of_large}");
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn in_flight_is_no_more_than_the_window_and_what_was_saved() {
 fn sent_in_pieces(piece: Bytes, rate: Rate, window: WindowMode, round_trip: Duration) -> usize {
     let mut nic = Nic::at(rate, window);
     nic.path = Box::new(move |_| (round_trip, false));
-    // For as long as may be saved.
+    // Until as much is saved as may be.
     nic.run(us(1000));
     for _ in 0..2_600_000 / piece.get() {
         nic.post(piece);
@@ -330,7 +330,7 @@ fn sent_in_pieces(piece: Bytes, rate: Rate, window: WindowMode, round_trip: Dura
     nic.log.len()
 }
 
-/// What is called short needn't be trusted: it decides of the order in time within what a pair may send anyway.
+/// What is called small needn't be trusted: it decides of the order in time within what a pair may send anyway.
 #[test]
 fn a_message_that_is_cut_has_no_more_than_what_was_saved() {
     // What was saved, and a packet each by time and by window. In the first round trip nobody knows that it is longer, so what

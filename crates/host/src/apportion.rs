@@ -408,8 +408,8 @@ const fn part(opcode: Opcode) -> Part {
     }
 }
 
-/// The rate that a queue pair's controller allows, or the enforcer in its place: to packets of `short` messages, too.
-fn allowed(now: Time, settings: &Settings, port: &Port, pair: &Pair, short: bool) -> Rate {
+/// The rate that a queue pair's controller allows, or the enforcer in its place: to packets of `small` messages, too.
+fn allowed(now: Time, settings: &Settings, port: &Port, pair: &Pair, small: bool) -> Rate {
     let Some(scoped) = &port.scoped else {
         return match settings.paced {
             true => pair.sending.rate(),
@@ -419,6 +419,6 @@ fn allowed(now: Time, settings: &Settings, port: &Port, pair: &Pair, short: bool
     let mut senders = (Stream::BOTH.iter()).filter_map(|&of| pair.sending.sender(of));
     let sender = senders.next();
     sender.map_or(port.rate, |sender| {
-        scoped.enforcer.usable(now, sender, short)
+        scoped.enforcer.usable(now, sender, small)
     })
 }

@@ -96,10 +96,10 @@ impl Scoped {
     }
 
     /// Whether a stream of a queue pair is at a message that may leave ahead of its pace.
-    pub(crate) fn is_short(&self, pair: &Pair) -> bool {
-        let short = |stream| self.enforcer.is_short(pair.message_of(stream));
+    pub(crate) fn is_small(&self, pair: &Pair) -> bool {
+        let small = |stream| self.enforcer.is_small(pair.message_of(stream));
         let requests = pair.requester.has_packet() && !pair.requester.asks_for_data();
-        requests && short(Stream::Requests) || pair.responds() && short(Stream::Responses)
+        requests && small(Stream::Requests) || pair.responds() && small(Stream::Responses)
     }
 
     /// The queue pair whose turn it is.

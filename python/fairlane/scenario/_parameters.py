@@ -24,7 +24,7 @@ class TenantParameters(Section):
             `transport.service = "rc"`. Default: true.
         unsolicited: Bytes that a tenant may send to a receiver unasked, in bandwidth-delay
             products: those in flight before the receiver has sent a share, and what a pair
-            saves for messages that are no longer. Replaces `congestion.dasr.first_burst`;
+            saves for messages that are no larger. Replaces `congestion.dasr.first_burst`;
             `return_burst` is then at least 1, `draining` at most 1 less a tenth of this, but no
             less than 0.5. Range: 0 to 16. Default: 0.5.
         pairs: Pairs that a host remembers, divided evenly among its tenants; new ones

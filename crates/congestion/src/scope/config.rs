@@ -16,7 +16,7 @@ parameters! {
         /// link. Needs `transport.service = "rc"`.
         shares: bool = true,
         /// Bytes that a tenant may send to a receiver unasked, in bandwidth-delay products: those in flight before the
-        /// receiver has sent a share, and what a pair saves for messages that are no longer. Replaces
+        /// receiver has sent a share, and what a pair saves for messages that are no larger. Replaces
         /// `congestion.dasr.first_burst`; `return_burst` is then at least 1, `draining` at most 1 less a tenth of this, but no
         /// less than 0.5.
         unsolicited: f64 = 0.5 => within(0.0, 16.0),

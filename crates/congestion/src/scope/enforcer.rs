@@ -105,7 +105,7 @@ pub struct Enforcer {
     /// What has been seen of ports, by tenant where each is told something else.
     histories: Vec<(TenantId, History)>,
     entries: u64,
-    /// Payload of the longest message that is short: what a pair may send ahead of its pace. Zero if nothing is.
+    /// Payload of the largest message that is small: what a pair may send ahead of its pace. Zero if nothing is.
     ahead: Bytes,
     /// Packets sent.
     sent: u64,
@@ -197,8 +197,8 @@ impl Enforcer {
                 carried: environment.line_rate,
             },
             in_flight: Bytes::ZERO,
-            short: Ring::EMPTY,
-            long: Ring::EMPTY,
+            small: Ring::EMPTY,
+            large: Ring::EMPTY,
             entry: 0,
             entry_at: Time::MAX,
             members: 0,
@@ -262,17 +262,17 @@ impl Enforcer {
     /// A queue pair has a packet that it could send.
     pub fn offer(&mut self, id: SenderId, offer: Offer) {
         self.set_in_flight(id, offer.in_flight);
-        let short = self.is_short(offer.message);
-        if self.members.all[id.0 as usize].short != short {
+        let small = self.is_small(offer.message);
+        if self.members.all[id.0 as usize].small != small {
             self.put(id, false);
-            self.members.all[id.0 as usize].short = short;
+            self.members.all[id.0 as usize].small = small;
         }
         self.put(id, true);
         self.schedule(self.members.all[id.0 as usize].lane);
     }
 
     /// Whether packets of a message with so much payload may leave ahead of their pair's pace.
-    pub fn is_short(&self, message: Bytes) -> bool {
+    pub fn is_small(&self, message: Bytes) -> bool {
         !self.ahead.is_zero() && message <= self.ahead
     }
 
@@ -299,7 +299,7 @@ impl Enforcer {
             return false;
         }
         let lane = &mut self.lanes.all[member.lane as usize];
-        let ring = lane.ring(member.short);
+        let ring = lane.ring(member.small);
         match ready {
             true => ring.push(&mut self.members.all, id.0),
             false => ring.remove(&mut self.members.all, id.0),
@@ -313,10 +313,10 @@ impl Enforcer {
         self.lanes.all[lane as usize].allowed.carried
     }
 
-    /// The rate that a queue pair's lane could use: more than its own for a `short` message that may leave ahead of its pace.
-    pub fn usable(&self, now: Time, id: SenderId, short: bool) -> Rate {
+    /// The rate that a queue pair's lane could use: more than its own for a `small` message that may leave ahead of its pace.
+    pub fn usable(&self, now: Time, id: SenderId, small: bool) -> Rate {
         let at = self.members.all[id.0 as usize].lane;
-        match short && self.ahead_of_pace(at) <= now {
+        match small && self.ahead_of_pace(at) <= now {
             true => self.environment.line_rate,
             false => self.lanes.all[at as usize].allowed.carried,
         }

@@ -25,8 +25,8 @@ pub(crate) struct Member {
     pub(crate) turn: u64,
     /// Whether it has something that it may send.
     pub(crate) ready: bool,
-    /// Whether that is of a short message.
-    pub(crate) short: bool,
+    /// Whether that is of a small message.
+    pub(crate) small: bool,
     before: u32,
     behind: u32,
 }
@@ -50,7 +50,7 @@ impl Member {
             timed: None,
             turn,
             ready: false,
-            short: false,
+            small: false,
             before: NONE,
             behind: NONE,
         }
@@ -150,10 +150,10 @@ pub(crate) struct Lane {
     /// What its controller allows.
     pub(crate) allowed: Allowed,
     pub(crate) in_flight: Bytes,
-    /// Queue pairs with packets of short messages.
-    pub(crate) short: Ring,
+    /// Queue pairs with packets of small messages.
+    pub(crate) small: Ring,
     /// Those with others.
-    pub(crate) long: Ring,
+    pub(crate) large: Ring,
     /// Number of its entry among those of its tenant; entries with others are out of date.
     pub(crate) entry: u64,
     /// The time of that entry, [`Time::MAX`] if there is none.
@@ -163,11 +163,11 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// The queue pairs with packets of short messages, or with others.
-    pub(crate) const fn ring(&mut self, short: bool) -> &mut Ring {
-        match short {
-            true => &mut self.short,
-            false => &mut self.long,
+    /// The queue pairs with packets of small messages, or with others.
+    pub(crate) const fn ring(&mut self, small: bool) -> &mut Ring {
+        match small {
+            true => &mut self.small,
+            false => &mut self.large,
         }
     }
 }

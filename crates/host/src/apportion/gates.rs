@@ -18,7 +18,7 @@ type Around<'a> = (&'a Settings, &'a mut Port, &'a [Pair]);
 
 /// A gate for each receiver that the port sends to for a tenant.
 ///
-/// A queue pair whose turn it is at a closed gate is withdrawn and waits there: in one line with others at short messages, or
+/// A queue pair whose turn it is at a closed gate is withdrawn and waits there: in one line with others at small messages, or
 /// in one for the rest. The first of each is offered when the gate opens, since the pacer of their pair may stop one and not
 /// the other; so a packet concerns three queue pairs, however many there are.
 ///
@@ -45,8 +45,8 @@ struct Gate {
     urgent: bool,
     /// What controllers of its queue pairs allow together, in bits per second.
     allowed: u64,
-    /// Queue pairs at short messages, whether or not they wait.
-    short: u32,
+    /// Queue pairs at small messages, whether or not they wait.
+    small: u32,
     /// Queue pairs that wait, by [`Member::line`].
     lines: [Line; 2],
 }
@@ -66,8 +66,8 @@ struct Member {
     waits: bool,
     /// Whether acknowledgements wait behind what it has to send.
     urgent: bool,
-    /// Whether it is at a short message.
-    short: bool,
+    /// Whether it is at a small message.
+    small: bool,
     /// The line that it waits in.
     line: u8,
     before: u32,
@@ -81,7 +81,7 @@ const OUTSIDE: Member = Member {
     gate: NONE,
     waits: false,
     urgent: false,
-    short: false,
+    small: false,
     line: FIRST,
     before: NONE,
     behind: NONE,
@@ -92,7 +92,7 @@ const OUTSIDE: Member = Member {
     allowed: 0,
 };
 
-/// The line of what is urgent or short, and that of the rest.
+/// The line of what is urgent or small, and that of the rest.
 const FIRST: u8 = 0;
 const REST: u8 = 1;
 
@@ -100,7 +100,7 @@ const SHUT: Gate = Gate {
     opens: Time::MAX,
     urgent: false,
     allowed: 0,
-    short: 0,
+    small: 0,
     lines: [Line {
         head: NONE,
         tail: NONE,
@@ -108,7 +108,7 @@ const SHUT: Gate = Gate {
 };
 
 impl Gate {
-    /// The first queue pair of the line of what is urgent or short.
+    /// The first queue pair of the line of what is urgent or small.
     const fn first(&self) -> u32 {
         self.lines[FIRST as usize].head
     }
@@ -117,7 +117,7 @@ impl Gate {
 impl Member {
     /// The line that it belongs to.
     const fn due_line(&self) -> u8 {
-        match self.urgent || self.short {
+        match self.urgent || self.small {
             true => FIRST,
             false => REST,
         }
@@ -162,7 +162,7 @@ impl Gates {
         let member = core::mem::replace(&mut self.members[number as usize], OUTSIDE);
         let own = &mut self.gates[gate as usize];
         own.allowed = own.allowed.saturating_sub(member.allowed);
-        own.short -= u32::from(member.short);
+        own.small -= u32::from(member.small);
         self.sender.close(id(gate), member.load);
         self.look(now, gate);
         self.show_first(now, gate, (port, pairs));
@@ -274,9 +274,9 @@ impl Gates {
         let member = &mut self.members[number as usize];
         let gate = &mut self.gates[member.gate as usize];
         member.urgent = pair.reading.is_some() && pair.responder.delays_answers();
-        let short = (port.scoped.as_ref()).is_some_and(|scoped| scoped.is_short(pair));
-        gate.short -= u32::from(core::mem::replace(&mut member.short, short));
-        gate.short += u32::from(short);
+        let small = (port.scoped.as_ref()).is_some_and(|scoped| scoped.is_small(pair));
+        gate.small -= u32::from(core::mem::replace(&mut member.small, small));
+        gate.small += u32::from(small);
         let load = pair.load();
         let was = core::mem::replace(&mut member.load, load);
         if was != load {
@@ -285,7 +285,7 @@ impl Gates {
         let idle = load == Load::default();
         let rate = match idle {
             true => 0,
-            false => allowed(now, settings, port, pair, gate.short > 0).as_bps(),
+            false => allowed(now, settings, port, pair, gate.small > 0).as_bps(),
         };
         if rate == member.allowed {
             return;

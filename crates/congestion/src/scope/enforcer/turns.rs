@@ -12,7 +12,7 @@ impl Enforcer {
     /// Enters a lane where it waits.
     pub(super) fn schedule(&mut self, at: u32) {
         let lane = &self.lanes.all[at as usize];
-        let due = match (lane.short.is_empty(), lane.long.is_empty()) {
+        let due = match (lane.small.is_empty(), lane.large.is_empty()) {
             (true, true) => Time::MAX,
             (true, false) => self.at_pace(at),
             (false, _) => self.at_pace(at).min(self.ahead_of_pace(at)),
@@ -51,7 +51,7 @@ impl Enforcer {
 
     /// Whose turn it is: of the tenants that may send, the one that is furthest behind its part; of its pairs, the one
     /// that has waited longest; of the queue pairs of that, the next one in turn, or ahead of its pace the next one with a
-    /// short message.
+    /// small message.
     pub fn next(&mut self, now: Time) -> Option<SenderId> {
         let mut best: Option<(u128, u32)> = None;
         for at in 0..self.tenants.len() {
@@ -76,14 +76,14 @@ impl Enforcer {
     /// The queue pair of a lane whose turn it is.
     fn next_of(&self, now: Time, at: u32) -> Option<u32> {
         let lane = &self.lanes.all[at as usize];
-        let (short, long) = (lane.short.first(), lane.long.first());
-        let (Some(one), Some(other)) = (short, long) else {
-            return short.or(long);
+        let (small, large) = (lane.small.first(), lane.large.first());
+        let (Some(one), Some(other)) = (small, large) else {
+            return small.or(large);
         };
         let turn = |id: u32| self.members.all[id as usize].turn;
         match turn(other) < turn(one) && self.at_pace(at) <= now {
-            true => long,
-            false => short,
+            true => large,
+            false => small,
         }
     }
 
@@ -135,9 +135,9 @@ impl Enforcer {
     /// The queue pair that has sent, and its lane, go behind the others.
     fn turn_around(&mut self, at: u32, id: u32) {
         let lane = &mut self.lanes.all[at as usize];
-        let Member { ready, short, .. } = self.members.all[id as usize];
+        let Member { ready, small, .. } = self.members.all[id as usize];
         if ready {
-            let ring = lane.ring(short);
+            let ring = lane.ring(small);
             ring.remove(&mut self.members.all, id);
             ring.push(&mut self.members.all, id);
         }
