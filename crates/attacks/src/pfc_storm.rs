@@ -21,7 +21,7 @@ pub(crate) fn add(
     let pause = scene.attack.pause.unwrap_or_else(|| window.span());
     let last = scene.own.last().copied().unwrap_or_default();
     let host = scene.attack.host.map_or(last, NodeId::new);
-    check_period(scene, window, (host, pause))?;
+    check_period(scene, window, host, pause)?;
     let senders = scene.own.iter().filter(|sender| **sender != host);
     let partners: Vec<_> = senders.map(|sender| (*sender, host)).collect();
     draft.add_bulk(scene, window, &partners);
@@ -42,7 +42,8 @@ pub(crate) fn add(
 fn check_period(
     scene: &Scene<'_>,
     window: Window,
-    (host, pause): (NodeId, Duration),
+    host: NodeId,
+    pause: Duration,
 ) -> Result<(), Error> {
     let Some(period) = scene.attack.period else {
         return Ok(());

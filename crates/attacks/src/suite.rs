@@ -150,9 +150,9 @@ impl Suite {
             }
         }
         let mut tasks = self.first_tasks();
-        self.simulate(&mut tasks, 0, (threads, watch))?;
+        self.simulate(&mut tasks, 0, threads, watch)?;
         let (mut paced, mut unpaced) = self.paced_tasks(&tasks);
-        self.simulate(&mut paced, tasks.len(), (threads, watch))?;
+        self.simulate(&mut paced, tasks.len(), threads, watch)?;
         tasks.append(&mut paced);
         tasks.append(&mut unpaced);
         Ok(self.rows(&tasks))
@@ -321,7 +321,8 @@ impl Suite {
         &self,
         tasks: &mut [Task],
         before: usize,
-        (threads, watch): (Threads, &dyn Watch),
+        threads: Threads,
+        watch: &dyn Watch,
     ) -> Result<(), Error> {
         let of = before + tasks.len();
         threads.for_each(tasks, |index, task| {

@@ -372,7 +372,7 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         drops: figures.number(|trial| trial.attack.drops),
         plain_pauses: figures.number(|trial| trial.plain.pauses),
         plain_drops: figures.number(|trial| trial.plain.drops),
-        notes: notes(trials, victim_messages, (decision, p999)),
+        notes: notes(trials, victim_messages, decision, p999),
     }
 }
 
@@ -511,11 +511,7 @@ impl<'a> Figures<'a> {
 }
 
 /// What a reader should know: which figures are missing and why, and how many messages the others are of.
-fn notes(
-    trials: &[Trial<'_>],
-    victims: usize,
-    (decision, tail): (Decision, Estimate),
-) -> Vec<String> {
+fn notes(trials: &[Trial<'_>], victims: usize, decision: Decision, tail: Estimate) -> Vec<String> {
     let of = trials.len();
     let mut notes = Vec::new();
     let failed: Vec<&Error> = trials.iter().filter_map(|trial| trial.unpaced).collect();

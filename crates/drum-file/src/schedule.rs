@@ -122,7 +122,7 @@ pub fn schedule(
 ) -> Result<Plan, Error> {
     match policy {
         Policy::Frame => frame(document, request, epochs),
-        Policy::Reserve { reserved } => reserve(document, request, (reserved, epochs)),
+        Policy::Reserve { reserved } => reserve(document, request, reserved, epochs),
     }
 }
 
@@ -153,7 +153,7 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
     let bound = found.epochs.len() as u64;
     let (dual_bound, rate_gap) = (finite(found.bound), finite(found.rate_gap));
     let waits = found.waits();
-    let plan = plan(&problem, (name, "frame", k), found, &waits);
+    let plan = plan(&problem, name, "frame", k, found, &waits);
     Ok(Plan {
         longest_wait_bound: bound,
         dual_bound,
@@ -187,7 +187,9 @@ fn finite(value: f64) -> Option<f64> {
 /// A schedule as it is listed.
 fn plan(
     problem: &HostProblem,
-    (name, policy, k): (Option<String>, &'static str, usize),
+    name: Option<String>,
+    policy: &'static str,
+    k: usize,
     found: planner::Schedule,
     waits: &[Option<u64>],
 ) -> Plan {
@@ -284,7 +286,8 @@ fn turns(problem: &HostProblem, found: &planner::Schedule, waits: &[Option<u64>]
 fn reserve(
     document: Document,
     request: &Request,
-    (reserved, epochs): (usize, Option<u64>),
+    reserved: usize,
+    epochs: Option<u64>,
 ) -> Result<Plan, Error> {
     let name = document.name.clone();
     let mut host = HostProblem::new(
@@ -315,7 +318,7 @@ fn reserve(
     let host = own.host();
     let found = planner::rates(&host, &active, own.peak.as_deref()).map_err(of_solver)?;
     let waits = waits(&active, count);
-    let plan = plan(&own, (name, "reserve", k), found, &waits);
+    let plan = plan(&own, name, "reserve", k, found, &waits);
     Ok(Plan {
         longest_wait_bound: bound,
         ..plan

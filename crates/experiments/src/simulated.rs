@@ -53,7 +53,7 @@ pub(crate) fn run(
         }));
         ends.push(runs.len());
     }
-    simulate_all(manifest, base, &mut runs, (settings, watch));
+    simulate_all(manifest, base, &mut runs, settings, watch);
     let (done, mut rows) = table(manifest, &runs[..own])?;
     with_ratios(manifest, &done, &mut rows);
     let mut open = Vec::new();
@@ -76,7 +76,8 @@ fn simulate_all(
     manifest: &Manifest,
     base: Base<'_>,
     runs: &mut [Run<'_>],
-    (settings, watch): (Settings, &dyn Watch),
+    settings: Settings,
+    watch: &dyn Watch,
 ) {
     let parts = runs.len();
     // The longest first, so that no thread is left with one of them at the end.

@@ -72,7 +72,7 @@ pub(crate) fn world(
     let plan = plan(scenario, &graph, &rules);
     let baseline = Baseline::new(&graph, &hosts, &rules);
     let longest = baseline.largest;
-    rules.tolerate(scenario, plan.foreseen, (longest.bdp, longest.rate));
+    rules.tolerate(scenario, plan.foreseen, longest.bdp, longest.rate);
     controls.settle(&graph, &hosts, &rules);
     if let Some(multipath) = &mut multipath {
         multipath.allow(longest.rtt);
@@ -240,7 +240,7 @@ fn network(
     (owner_of, multipath): (&[u32], Option<&Multipath>),
 ) -> Result<Network, Error> {
     let mut ports = ports::ports(topology, &graph, &rules, owner_of);
-    let buffers = buffers(scenario, topology, (&graph, &rules, &mut ports), &specs)?;
+    let buffers = buffers(scenario, topology, &graph, &rules, &mut ports, &specs)?;
     ports::set_marking(scenario, &mut ports)?;
     ports::set_fairness(scenario, &mut ports);
     ports::set_classes(scenario, &rules, &specs, &mut ports)?;
@@ -311,11 +311,13 @@ fn slots(graph: &Graph, rules: &Rules) -> Duration {
 fn buffers(
     scenario: &Scenario,
     topology: &Topology,
-    (graph, rules, ports): (&Graph, &Rules, &mut [Port]),
+    graph: &Graph,
+    rules: &Rules,
+    ports: &mut [Port],
     specs: &[MessageSpec],
 ) -> Result<Vec<SharedBuffer>, Error> {
     let classes = ports::count_classes(scenario, specs);
-    let buffer = |node| ports::buffer(scenario, graph, ports, (node, classes), rules);
+    let buffer = |node| ports::buffer(scenario, graph, ports, node, classes, rules);
     topology.switches().map(buffer).collect()
 }
 

@@ -135,7 +135,7 @@ impl Nic {
             echo: if asks { packet.telemetry } else { NO_ECHO },
             measured: match asks {
                 true => Measured::default(),
-                false => measured(&net.packets, &net.rules, (packet.telemetry, now)),
+                false => measured(&net.packets, &net.rules, packet.telemetry, now),
             },
         };
         if net.rules.dasr.divides() && asks {
@@ -367,11 +367,7 @@ fn declared(
 
 /// What a reply with this record brings back of the packet that it answers.
 #[inline]
-fn measured<'a>(
-    packets: &'a PacketPool,
-    rules: &'a Rules,
-    (record, now): (u32, Time),
-) -> Measured<'a> {
+fn measured<'a>(packets: &'a PacketPool, rules: &'a Rules, record: u32, now: Time) -> Measured<'a> {
     let stamp = packets.stamp(record);
     let telemetry = packets.telemetry(record);
     let format = rules.telemetry_format.as_ref();

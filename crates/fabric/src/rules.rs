@@ -196,12 +196,7 @@ impl Rules {
     /// us, it is a round trip of packets where those of a flow take different paths: a packet that is late by
     /// less isn't lost, as RFC 8985, section 6.2, limits the reordering window of RACK to a smoothed
     /// round trip. Ours is the longest without queues, of `bdp` at `rate`, with a queue as long as it may be without marks.
-    pub(crate) fn tolerate(
-        &mut self,
-        scenario: &Scenario,
-        in_order: bool,
-        (bdp, rate): (Bytes, Rate),
-    ) {
+    pub(crate) fn tolerate(&mut self, scenario: &Scenario, in_order: bool, bdp: Bytes, rate: Rate) {
         let transport = &scenario.transport;
         if transport.recovery == Recovery::GoBackN {
             return;

@@ -165,12 +165,12 @@ pub(crate) fn divided([there, back]: [&[Vec<Link>]; 2], work: &Work, rules: &Rul
     let finished = match verb {
         Verb::Write | Verb::Send => {
             let opcode = data_opcode(rules, verb, Position::Middle);
-            fluid(there, (size, opcode), rules) + fastest(back, rules.sizes.ack, rules)
+            fluid(there, size, opcode, rules) + fastest(back, rules.sizes.ack, rules)
         }
         Verb::Read => {
             let ask = rules.data_wire(Opcode::RcReadRequest, 0);
             let opcode = response_opcode(Position::Middle);
-            fastest(there, ask, rules) + fluid(back, (size, opcode), rules)
+            fastest(there, ask, rules) + fluid(back, size, opcode, rules)
         }
         // They are never divided.
         Verb::FetchAdd | Verb::CompareSwap => return ideal([there, back], work, rules),
@@ -179,7 +179,7 @@ pub(crate) fn divided([there, back]: [&[Vec<Link>]; 2], work: &Work, rules: &Rul
 }
 
 /// Time that so many bytes take at least, in packets of any size.
-fn fluid(paths: &[Vec<Link>], (size, opcode): (Bytes, Opcode), rules: &Rules) -> u64 {
+fn fluid(paths: &[Vec<Link>], size: Bytes, opcode: Opcode, rules: &Rules) -> u64 {
     let ends = paths.first().and_then(|path| path.first().zip(path.last()));
     let Some((first, last)) = ends else {
         return 0;

@@ -314,7 +314,7 @@ impl World {
         let nic = &mut self.hosts.nics[host as usize];
         let sent = match self.endpoints.as_deref_mut() {
             None => nic.send(&mut self.net, plane, |_, pair| Ok(pair)),
-            Some(endpoints) => send_admitted(&mut self.net, (nic, plane), endpoints),
+            Some(endpoints) => send_admitted(&mut self.net, nic, plane, endpoints),
         };
         if let Some(sent) = sent {
             self.on_sent((host, plane), &sent);
@@ -369,11 +369,12 @@ fn has_ended(world: &World) -> bool {
 #[inline(never)]
 fn send_admitted(
     net: &mut Network,
-    (nic, plane): (&mut Nic, u8),
+    nic: &mut Nic,
+    plane: u8,
     endpoints: &mut Endpoints,
 ) -> Option<Sent> {
     let (host, now, messages) = (nic.number, net.now(), net.messages);
     nic.send(net, plane, |nic, pair| {
-        endpoints.with_context(nic, (host, plane, now), (pair, messages))
+        endpoints.with_context(nic, host, plane, now, pair, messages)
     })
 }

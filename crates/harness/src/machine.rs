@@ -90,7 +90,7 @@ impl Machine {
                 ends[side.index()].initial,
                 ends[side.other().index()].initial,
             ];
-            let id = machine.open(Time::ZERO, (side, flow), psns);
+            let id = machine.open(Time::ZERO, side, flow, psns);
             machine.endpoints.push(Endpoint {
                 id,
                 flow,
@@ -103,7 +103,7 @@ impl Machine {
         machine
     }
 
-    fn open(&mut self, now: Time, (side, flow): (Side, u32), psns: [Psn; 2]) -> PairId {
+    fn open(&mut self, now: Time, side: Side, flow: u32, psns: [Psn; 2]) -> PairId {
         let opening = Opening {
             flow,
             class: 3,
@@ -124,10 +124,10 @@ impl Machine {
     }
 
     /// Closes a queue pair and opens another one in its place.
-    pub(super) fn reopen(&mut self, now: Time, (side, connection): (Side, usize), psns: [Psn; 2]) {
+    pub(super) fn reopen(&mut self, now: Time, side: Side, connection: usize, psns: [Psn; 2]) {
         self.nic.close(now, self.endpoints[connection].id, true);
         let flow = self.endpoints[connection].flow + self.endpoints.len() as u32;
-        let id = self.open(now, (side, flow), psns);
+        let id = self.open(now, side, flow, psns);
         let endpoint = &mut self.endpoints[connection];
         (endpoint.id, endpoint.flow, endpoint.draining) = (id, flow, false);
         endpoint.receives = ReceiveQueue::default();

@@ -176,7 +176,7 @@ impl Model {
         }
     }
 
-    pub(super) fn timed_out(&mut self, (side, connection): (Side, usize)) {
+    pub(super) fn timed_out(&mut self, side: Side, connection: usize) {
         let endpoint = &mut self.endpoints[connection][side.index()];
         endpoint.timeouts.push(endpoint.losses);
     }

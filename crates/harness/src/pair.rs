@@ -145,7 +145,7 @@ impl Pair {
         for (connection, end) in host.endpoints.iter().enumerate() {
             if is_due(host.nic.pair(end.id).requester().deadline()) {
                 self.statistics.timeouts += 1;
-                self.model.timed_out((side, connection));
+                self.model.timed_out(side, connection);
             }
         }
         host.nic.on_deadline(now);
@@ -238,12 +238,12 @@ impl Pair {
             Ok(_) if flight.altered => Err("an altered frame was read".into()),
             Ok(frame) => {
                 let packet = frames::decode(to, &frame)?;
-                self.hand_over(to, (&packet, marked), frame.datagram.packet.payload)
+                self.hand_over(to, &packet, marked, frame.datagram.packet.payload)
             }
             Err(error) if flight.altered => {
                 let hears = self.fault == Some(Fault::HearsCorrupted);
                 match frames::decode_altered(&flight.frame).filter(|_| hears) {
-                    Some((packet, payload)) => self.hand_over(to, (&packet, marked), payload),
+                    Some((packet, payload)) => self.hand_over(to, &packet, marked, payload),
                     None => {
                         self.note(|| format!("{to:?} drops: {error}"));
                         Ok(())
@@ -257,14 +257,15 @@ impl Pair {
     fn hand_over(
         &mut self,
         to: (Side, usize),
-        (packet, marked): (&Packet, bool),
+        packet: &Packet,
+        marked: bool,
         payload: &[u8],
     ) -> Result<(), Violation> {
         self.note(|| format!("{to:?} hears {}", describe(packet)));
         let fault = self.fault;
         let host = &mut self.hosts[to.0.index()];
         let end = &mut host.endpoints[to.1];
-        let arrival = arrival(packet, (end.flow, payload.len(), marked));
+        let arrival = arrival(packet, end.flow, payload.len(), marked);
         let failed = host.nic.pair(end.id).has_failed();
         let (memory, receives) = (&mut host.memory, &mut end.receives);
         let placement = match has_key(packet) {
@@ -391,7 +392,7 @@ impl Pair {
         self.model.reconnected(connection, [a, b]);
         for (side, psns) in Side::BOTH.into_iter().zip([[a, b], [b, a]]) {
             let host = &mut self.hosts[side.index()];
-            host.reopen(self.now, (side, connection), psns);
+            host.reopen(self.now, side, connection, psns);
         }
     }
 
@@ -410,7 +411,7 @@ fn has_key(packet: &Packet) -> bool {
     }
 }
 
-fn arrival(packet: &Packet, (flow, payload, marked): (u32, usize, bool)) -> Arrival<'_> {
+fn arrival(packet: &Packet, flow: u32, payload: usize, marked: bool) -> Arrival<'_> {
     Arrival {
         packet,
         role: match packet.opcode.is_response() {

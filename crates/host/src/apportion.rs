@@ -133,7 +133,7 @@ fn with<T>(
 pub(crate) fn turn(host: &mut Host, now: Time, number: u8) -> Option<PairId> {
     loop {
         with(host, number, |own, port, pairs, _| {
-            own.gates.open_due(now, (port, pairs));
+            own.gates.open_due(now, port, pairs);
         });
         let id = choose(host, now, number)?;
         let admitted = with(host, number, |own, port, pairs, _| {
@@ -141,7 +141,7 @@ pub(crate) fn turn(host: &mut Host, now: Time, number: u8) -> Option<PairId> {
             let free = port.asks_for_data(&pairs[id.index()]);
             let admitted = free || own.gates.admits(now, id.0);
             if !admitted {
-                own.gates.hold(now, id.0, (port, pairs));
+                own.gates.hold(now, id.0, port, pairs);
             }
             admitted
         });

@@ -27,7 +27,7 @@ impl Host {
         receives: &mut impl Receives,
     ) -> Heard {
         match arrival.role {
-            Role::Request => self.on_request(now, id, arrival, (memory, receives)),
+            Role::Request => self.on_request(now, id, arrival, memory, receives),
             Role::Response => match arrival.packet.opcode {
                 Opcode::RcAcknowledge | Opcode::RcAtomicAcknowledge => {
                     self.on_reply(now, id, arrival)
@@ -56,7 +56,8 @@ impl Host {
         now: Time,
         id: PairId,
         arrival: &Arrival<'_>,
-        (memory, receives): (&mut impl Memory, &mut impl Receives),
+        memory: &mut impl Memory,
+        receives: &mut impl Receives,
     ) -> Heard {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
@@ -78,10 +79,10 @@ impl Host {
         let ended = received.fault.is_some() | received.completion.is_some();
         if ended {
             let messages = if inquires { 0 } else { received.messages };
-            self.on_end(now, id, (messages, received.completion), received.fault);
+            self.on_end(now, id, messages, received.completion, received.fault);
         }
         if inquires {
-            return self.on_inquiry(now, id, arrival, (fresh && asks, &received));
+            return self.on_inquiry(now, id, arrival, fresh && asks, &received);
         }
         if received.messages > 0 && !ended {
             self.note_received(id, received.messages, None);
@@ -238,7 +239,8 @@ impl Host {
         now: Time,
         id: PairId,
         arrival: &Arrival<'_>,
-        (fresh, received): (bool, &Received),
+        fresh: bool,
+        received: &Received,
     ) -> Heard {
         let mtu = self.pairs[id.index()].config.mtu.get();
         let psn = arrival.packet.psn;
@@ -273,7 +275,7 @@ impl Host {
         self.enforce(now, id, Stream::Responses);
         self.join(id);
         if repeated {
-            self.hear_loss(now, (id, Stream::Responses), Loss::Nak);
+            self.hear_loss(now, id, Stream::Responses, Loss::Nak);
         }
         self.refresh(now, id);
         Heard {

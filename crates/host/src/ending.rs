@@ -26,7 +26,7 @@ impl Host {
         if !requester.fail_request(&pair.config, request, status) {
             requester.flush();
             let flow = pair.opening.flow;
-            self.correct(id, flow, (request, status));
+            self.correct(id, flow, request, status);
         }
         self.complete(id);
         self.refresh(now, id);
@@ -34,7 +34,7 @@ impl Host {
 
     /// A work request has ended otherwise than was told, if it was, by the latest event.
     #[cold]
-    fn correct(&mut self, pair: PairId, flow: u32, (id, status): (u64, Status)) {
+    fn correct(&mut self, pair: PairId, flow: u32, id: u64, status: Status) {
         let latest = self.events.back();
         let told = latest.is_some_and(|event| match event {
             Event::Completed {
@@ -89,7 +89,8 @@ impl Host {
         &mut self,
         now: Time,
         id: PairId,
-        (messages, completion): (u32, Option<ReceiveCompletion>),
+        messages: u32,
+        completion: Option<ReceiveCompletion>,
         fault: Option<NakCode>,
     ) {
         if messages > 0 || completion.is_some() {

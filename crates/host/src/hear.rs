@@ -49,7 +49,7 @@ impl Host {
         if self.ports[usize::from(self.pairs[id.index()].port)].overseen {
             let said = (arrival.share, acknowledges(arrival), lost);
             apportion::hear(self, now, id, said);
-            if self.pass_on(now, (id, stream), &ack, lost) {
+            if self.pass_on(now, id, stream, &ack, lost) {
                 return false;
             }
         }
@@ -76,7 +76,8 @@ impl Host {
     fn pass_on(
         &mut self,
         now: Time,
-        (id, stream): (PairId, Stream),
+        id: PairId,
+        stream: Stream,
         ack: &Ack<'_>,
         lost: bool,
     ) -> bool {
@@ -99,7 +100,7 @@ impl Host {
     }
 
     /// Passes on that packets of a stream were lost.
-    pub(crate) fn hear_loss(&mut self, now: Time, (id, stream): (PairId, Stream), loss: Loss) {
+    pub(crate) fn hear_loss(&mut self, now: Time, id: PairId, stream: Stream, loss: Loss) {
         if self.ports[usize::from(self.pairs[id.index()].port)]
             .apportion
             .is_some()
@@ -149,7 +150,7 @@ impl Host {
         pair.timeouts = pair.timeouts.wrapping_add(1);
         self.ledger.all.timeouts += 1;
         if !asked {
-            self.hear_loss(now, (id, Stream::Requests), Loss::Timeout);
+            self.hear_loss(now, id, Stream::Requests, Loss::Timeout);
         }
         self.complete(id);
     }

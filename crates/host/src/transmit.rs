@@ -134,7 +134,8 @@ impl Host {
         let pair = &self.pairs[id.index()];
         let mut departure = depart(
             self.settings.sizes_of(pair.control),
-            (id, pair),
+            id,
+            pair,
             &outgoing,
             responds,
         );
@@ -186,7 +187,8 @@ impl Host {
 #[inline]
 fn depart(
     sizes: &Sizes,
-    (id, pair): (PairId, &Pair),
+    id: PairId,
+    pair: &Pair,
     outgoing: &Outgoing,
     responds: bool,
 ) -> Departure {

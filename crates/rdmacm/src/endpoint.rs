@@ -41,7 +41,7 @@ pub(crate) fn next_request(listener: *mut CmId) -> Result<*mut CmId, Errno> {
     }
     let id = seen.id;
     // Who is refused here hears of it.
-    let taken = take_over((listener, on), next, recipe);
+    let taken = take_over(listener, on, next, recipe);
     taken.inspect_err(|_| {
         let _ = id::destroy(id);
     })?;
@@ -50,7 +50,8 @@ pub(crate) fn next_request(listener: *mut CmId) -> Result<*mut CmId, Errno> {
 
 /// A request's id becomes one that waits itself, with a queue pair if the listener has a recipe.
 fn take_over(
-    (listener, on): (*mut CmId, Ptr<Channel>),
+    listener: *mut CmId,
+    on: Ptr<Channel>,
     request: Ptr<Event>,
     recipe: Option<Ptr<Recipe>>,
 ) -> Result<(), Errno> {

@@ -46,7 +46,8 @@ impl Waiting {
     pub(crate) fn hold(
         &mut self,
         port: usize,
-        (from, mad): (Peer, &Mad),
+        from: Peer,
+        mad: &Mad,
         listens: impl Fn(ServiceId) -> bool,
         now: Time,
     ) -> bool {

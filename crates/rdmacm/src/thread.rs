@@ -146,7 +146,7 @@ fn work(world: &mut World, port: usize, woken: impl Fn(i32) -> bool) -> bool {
     let woken = woken(gsi.fd());
     let more = gsi.take(woken, |peer, mad| {
         let listens = |service| listeners.contains_key(&(port, service));
-        if !waiting.hold(port, (peer, mad), listens, now) {
+        if !waiting.hold(port, peer, mad, listens, now) {
             // What can't be understood is for nobody.
             let _ = manager.on_mad(peer, mad, now);
         }

@@ -76,7 +76,7 @@ impl Faults {
         for (ends, rate) in links {
             let count: &mut u32 = counts.entry(unordered(ends)).or_default();
             let mut slow = self.slow.iter();
-            let found = slow.find(|slow| is_meant((slow.between, slow.index), (ends, *count)));
+            let found = slow.find(|slow| is_meant(slow.between, slow.index, ends, *count));
             *count += 1;
             if let Some(slow) = found {
                 *rate = slow.rate;
@@ -97,7 +97,7 @@ impl LinkFault {
 }
 
 /// Whether a fault between two nodes is about the link that so many between its ends come before.
-fn is_meant((between, index): ([u32; 2], Option<u32>), (ends, before): ([u32; 2], u32)) -> bool {
+fn is_meant(between: [u32; 2], index: Option<u32>, ends: [u32; 2], before: u32) -> bool {
     unordered(between) == unordered(ends) && index.is_none_or(|index| index == before)
 }
 

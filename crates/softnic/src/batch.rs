@@ -84,7 +84,7 @@ impl Batches {
     ) -> Result<bool, Error> {
         let pad = length.wrapping_neg() % 4;
         let whole = headers.length() + length + pad + Icrc::LENGTH;
-        let Some(at) = self.batch((socket, port), peer, whole) else {
+        let Some(at) = self.batch(socket, port, peer, whole) else {
             return Ok(false);
         };
         let segmentation = self.segmentation;
@@ -108,7 +108,7 @@ impl Batches {
 
     /// The batch that a packet of `whole` bytes goes to. Packets from one port to one peer stay in order.
     /// `None` if its address is of another version of IP.
-    fn batch(&mut self, (socket, port): (usize, u16), peer: IpAddr, whole: usize) -> Option<usize> {
+    fn batch(&mut self, socket: usize, port: u16, peer: IpAddr, whole: usize) -> Option<usize> {
         let mine = |batch: &Batch| batch.socket == socket && batch.peer == peer;
         let latest = self.open.iter().rposition(mine);
         if let Some(at) = latest.filter(|&at| self.open[at].takes(whole, SEGMENTS)) {

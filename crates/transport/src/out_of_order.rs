@@ -84,7 +84,8 @@ impl OutOfOrder {
     pub(crate) fn keep(
         &mut self,
         mtu: Bytes,
-        (distance, packet): (usize, &Packet),
+        distance: usize,
+        packet: &Packet,
         current: Option<&Range>,
         memory: &impl Memory,
     ) -> Kept {

@@ -190,9 +190,9 @@ impl Responder {
         if distance == 0 {
             self.on_expected(config, now, packet, memory, receives)
         } else if distance > 0 {
-            self.on_early(config, now, (packet, distance), memory)
+            self.on_early(config, now, packet, distance, memory)
         } else {
-            self.on_duplicate(config, (packet, distance), memory)
+            self.on_duplicate(config, packet, distance, memory)
         }
     }
 
@@ -207,8 +207,8 @@ impl Responder {
     ) -> Received {
         let mut received = Received::default();
         let carried_out = match packet.opcode.operation() {
-            Kind::Write => self.on_write(config, packet, (memory, receives), &mut received),
-            Kind::Send => self.on_send(config, packet, (memory, receives), &mut received),
+            Kind::Write => self.on_write(config, packet, memory, receives, &mut received),
+            Kind::Send => self.on_send(config, packet, memory, receives, &mut received),
             _ => self.on_inquiry(config, packet, memory, &mut received),
         };
         let span = match carried_out {
@@ -354,7 +354,8 @@ impl Responder {
         &mut self,
         config: &Config,
         now: Time,
-        (packet, distance): (&Packet, i32),
+        packet: &Packet,
+        distance: i32,
         memory: &impl Memory,
     ) -> Received {
         let mut received = Received::default();
@@ -362,7 +363,7 @@ impl Responder {
             Some(out_of_order) => {
                 let current = (self.phase == Phase::Write).then_some(&self.current);
                 let distance = usize::try_from(distance).unwrap_or(usize::MAX);
-                out_of_order.keep(config.mtu, (distance, packet), current, memory)
+                out_of_order.keep(config.mtu, distance, packet, current, memory)
             }
             None => Kept::No,
         };
@@ -392,7 +393,8 @@ impl Responder {
     fn on_duplicate(
         &mut self,
         config: &Config,
-        (packet, distance): (&Packet, i32),
+        packet: &Packet,
+        distance: i32,
         memory: &impl Memory,
     ) -> Received {
         let mut received = Received::default();
@@ -402,7 +404,7 @@ impl Responder {
                 received.reply = self.in_turn(reply);
             }
             Kind::ReadRequest => {
-                received.reply = self.repeat_read(config, (packet, distance), memory);
+                received.reply = self.repeat_read(config, packet, distance, memory);
             }
             Kind::CompareSwap | Kind::FetchAdd => self.repeat_atomic(config, packet.psn),
             _ => {}
@@ -437,8 +439,8 @@ impl Responder {
         }
         self.expected = packet.psn.advance(1);
         let carried_out = match packet.opcode.operation() {
-            Kind::Write => self.on_write(config, packet, (memory, receives), &mut received),
-            Kind::Send => self.on_send(config, packet, (memory, receives), &mut received),
+            Kind::Write => self.on_write(config, packet, memory, receives, &mut received),
+            Kind::Send => self.on_send(config, packet, memory, receives, &mut received),
             _ => Err(Refusal::Nak(NakCode::InvalidRequest)),
         };
         if let Err(refusal) = carried_out {

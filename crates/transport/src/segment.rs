@@ -110,9 +110,9 @@ fn unreliable(operation: &Operation, part: &Part) -> Opcode {
 #[inline]
 pub(crate) fn extension(config: &Config, request: &WorkRequest, part: &Part) -> Extension {
     match request.operation {
-        Operation::Write(remote) => write(config, request, part, (remote, None)),
+        Operation::Write(remote) => write(config, request, part, remote, None),
         Operation::WriteImmediate(remote, immediate) => {
-            write(config, request, part, (remote, Some(immediate)))
+            write(config, request, part, remote, Some(immediate))
         }
         Operation::Read(remote) => Extension::Remote {
             remote: remote.behind(part.offset),
@@ -145,7 +145,8 @@ fn write(
     config: &Config,
     request: &WorkRequest,
     part: &Part,
-    (remote, immediate): (Remote, Option<u32>),
+    remote: Remote,
+    immediate: Option<u32>,
 ) -> Extension {
     let immediate = immediate.filter(|_| part.last);
     if config.direct_placement {

@@ -121,7 +121,7 @@ impl<'a> Feth<'a> {
 
 impl fmt::Display for Feth<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, ("feth", &self.words()), ("share", "switches"))
+        describe(f, "feth", &self.words(), "share", "switches")
     }
 }
 

@@ -100,7 +100,7 @@ impl<'a> Teth<'a> {
 
 impl fmt::Display for Teth<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, ("teth", &self.words()), ("demand", "ttl"))
+        describe(f, "teth", &self.words(), "demand", "ttl")
     }
 }
 

@@ -227,8 +227,10 @@ impl<'a> Words<'a> {
 /// Both headers in words; those that aren't there are left out.
 pub(crate) fn describe(
     f: &mut fmt::Formatter<'_>,
-    (name, words): (&str, &Words<'_>),
-    (rate, switches): (&str, &str),
+    name: &str,
+    words: &Words<'_>,
+    rate: &str,
+    switches: &str,
 ) -> fmt::Result {
     f.write_str(name)?;
     if let Some(value) = words.rate {

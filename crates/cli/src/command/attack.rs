@@ -139,7 +139,8 @@ impl Reporter<'_> {
         &self,
         folder: &Path,
         run: &Run,
-        (plan, results): (&Plan, &Results),
+        plan: &Plan,
+        results: &Results,
         honest: &Throughput,
     ) -> Result<(), Failure> {
         let Some((kind, attacker)) = self.kind(run).zip(plan.attacker) else {
@@ -190,7 +191,7 @@ impl Watch for Reporter<'_> {
         }
         drop(open);
         for ((run, plan, results), honest) in ready {
-            if let Err(failure) = self.write_report(folder, &run, (&plan, &results), &honest) {
+            if let Err(failure) = self.write_report(folder, &run, &plan, &results, &honest) {
                 let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
                 first.get_or_insert(failure);
             }

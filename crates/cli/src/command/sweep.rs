@@ -39,7 +39,7 @@ pub(crate) fn sweep(arguments: &Sweep) -> Result<ExitCode, Failure> {
         Extend::No
     };
     let mut store = Store::open(&folder, &sweep, extend)?;
-    let failed = measure(&sweep, &mut store, (local, arguments.quiet))?;
+    let failed = measure(&sweep, &mut store, local, arguments.quiet)?;
     let records = store.records(&sweep);
     let kept = records.iter().flatten().count();
     if let Err(failure) = interrupt.check() {
@@ -63,7 +63,8 @@ pub(crate) fn sweep(arguments: &Sweep) -> Result<ExitCode, Failure> {
 fn measure(
     sweep: &sweep::Sweep,
     store: &mut Store,
-    (local, quiet): (Local<'_>, bool),
+    local: Local<'_>,
+    quiet: bool,
 ) -> Result<Vec<Failed>, Failure> {
     let mut bar = Runs::begin(quiet);
     let mut watch = |told: Told| bar.update(&told, told.run.map(|run| sweep.name(run)));

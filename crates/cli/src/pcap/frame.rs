@@ -33,8 +33,8 @@ pub(super) fn emit(
     let record = &row.record;
     let (transport, addresses) = match (&record.packet, &row.addresses) {
         (CapturedPacket::Transport(transport), Some(addresses)) => (transport, addresses),
-        (CapturedPacket::Pause, _) => return Ok(pause(source, (record.class, u16::MAX), bytes)),
-        _ => return Ok(pause(source, (record.class, 0), bytes)),
+        (CapturedPacket::Pause, _) => return Ok(pause(source, record.class, u16::MAX, bytes)),
+        _ => return Ok(pause(source, record.class, 0, bytes)),
     };
     let payload = &ZEROS[..usize::from(transport.payload)];
     let frame = Frame {
@@ -168,7 +168,7 @@ const PAUSE_TYPE: [u8; 4] = [0x88, 0x08, 0x01, 0x01];
 const SHORTEST: usize = 60;
 
 /// A frame that pauses a class for so many quanta of 512 bit times, and no other.
-fn pause(source: MacAddress, (class, quanta): (u8, u16), bytes: &mut [u8]) -> usize {
+fn pause(source: MacAddress, class: u8, quanta: u16, bytes: &mut [u8]) -> usize {
     let class = usize::from(class & 7);
     let bytes = &mut bytes[..SHORTEST];
     bytes.fill(0);

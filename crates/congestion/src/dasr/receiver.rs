@@ -205,7 +205,7 @@ impl Receiver {
         self.unheard -= 1;
         let row = &mut self.rows.all[at];
         (row.told, row.told_at, row.unheard) = (row.share, now, false);
-        let due = due::due(row, &self.params, (self.rtt, self.packet));
+        let due = due::due(row, &self.params, self.rtt, self.packet);
         self.deadline = self.deadline.min(due);
         Some(Push {
             peer: row.peer,
@@ -269,7 +269,7 @@ impl Receiver {
             headroom: self.params.headroom,
         };
         let mode = self.params.mode;
-        row.note_demand(now, (data.wire, data.demand), mode, look);
+        row.note_demand(now, data.wire, data.demand, mode, look);
         row.backlog = data.backlog.unwrap_or(u32::MAX);
         if data.part.begins() {
             row.open = row.open.saturating_add(1);

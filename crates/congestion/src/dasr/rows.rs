@@ -136,7 +136,8 @@ impl Row {
     pub(crate) fn note_demand(
         &mut self,
         now: Time,
-        (wire, demand): (Bytes, Option<u16>),
+        wire: Bytes,
+        demand: Option<u16>,
         mode: Mode,
         look: Look,
     ) {

@@ -176,7 +176,7 @@ impl<K: Kernel> Host<'_, '_, K> {
         gain.clear();
         gain.extend((0..flows.len()).map(|f| {
             let (weight, kappa) = (kernel.weight(flows.weight[f]), kernel.kappa(flows.kappa[f]));
-            let value = |weight| kept(kernel, (flows, f), (weight, kappa), price[f]);
+            let value = |weight| kept(kernel, flows, f, weight, kappa, price[f]);
             let without = || {
                 if flows.kappa[f] > 0.0 {
                     value(kernel.weight(0.0))

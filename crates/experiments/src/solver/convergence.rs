@@ -193,10 +193,10 @@ fn methods(applications: usize, settings: Settings, watch: &dyn Watch) -> Result
         *run = match *method {
             Method::TopK => topk(&instance),
             Method::TwoBlocks(name, penalty) => {
-                two_blocks(name, &instance, (&chosen, optimum), (penalty, iterations))
+                two_blocks(name, &instance, &chosen, optimum, penalty, iterations)
             }
             Method::Printed(name, updates) => printed(name, &instance, updates, iterations),
-            Method::Dual => dual(&instance, (&chosen, optimum), iterations),
+            Method::Dual => dual(&instance, &chosen, optimum, iterations),
         };
     });
     std::iter::once(Ok(ours))
@@ -208,8 +208,10 @@ fn methods(applications: usize, settings: Settings, watch: &dyn Watch) -> Result
 fn two_blocks(
     name: &'static str,
     instance: &Instance,
-    (chosen, optimum): (&[usize], Option<f64>),
-    (penalty, iterations): (f64, usize),
+    chosen: &[usize],
+    optimum: Option<f64>,
+    penalty: f64,
+    iterations: usize,
 ) -> Result<Run, Error> {
     let count = instance.table.len();
     let selected: Vec<bool> = (0..count)
@@ -261,7 +263,8 @@ fn printed(
 /// Dual decomposition, valued as the others are: by the throughput of the selected applications.
 fn dual(
     instance: &Instance,
-    (chosen, optimum): (&[usize], Option<f64>),
+    chosen: &[usize],
+    optimum: Option<f64>,
     most: usize,
 ) -> Result<Run, Error> {
     let host = instance.host(ALPHA, BETA);

@@ -313,7 +313,7 @@ impl Sweep {
                 if error.stopped {
                     return Err(error.clone());
                 }
-                return Err(self.blame(error.clone(), (file, place), &draft.at));
+                return Err(self.blame(error.clone(), file, place, &draft.at));
             }
         }
         Ok(drafts)
@@ -346,7 +346,7 @@ impl Sweep {
     }
 
     /// Puts in front of an error the axis whose setting it is about, or the combination.
-    fn blame(&self, error: Error, (file, place): (&File, &str), at: &[usize]) -> Error {
+    fn blame(&self, error: Error, file: &File, place: &str, at: &[usize]) -> Error {
         let is_about = |text: &String| {
             let key = text.split('=').next().unwrap_or_default();
             let starts = |start: String| error.message.starts_with(&start);

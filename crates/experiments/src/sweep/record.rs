@@ -154,7 +154,7 @@ impl Asked<'_> {
             key: self.key.into(),
             run: self.run,
             ending: Summary::of(&results).ending.into(),
-            figures: figures(self.metrics, &self.numbers, (&plan, &results)),
+            figures: figures(self.metrics, &self.numbers, &plan, &results),
             curves: curves
                 .map(|metric| match measure(&plan, &results, metric) {
                     Sample::Pool(values) => quantiles(values),

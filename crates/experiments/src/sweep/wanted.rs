@@ -37,7 +37,8 @@ pub(crate) enum Of {
 pub(super) fn figures(
     wanted: &[Wanted],
     numbers: &[(String, f64)],
-    (plan, results): (&Plan, &Results),
+    plan: &Plan,
+    results: &Results,
 ) -> Vec<Option<f64>> {
     let is_summary = |one: &Wanted| matches!(one.of, Of::Summary(_));
     let document = match wanted.iter().any(is_summary) {

@@ -99,7 +99,8 @@ pub(super) fn buffer(
     scenario: &Scenario,
     graph: &Graph,
     ports: &mut [Port],
-    (node, classes): (NodeId, u64),
+    node: NodeId,
+    classes: u64,
     rules: &Rules,
 ) -> Result<SharedBuffer, Error> {
     let (total, pfc) = (scenario.switch.buffer.get(), &scenario.switch.pfc);

@@ -186,7 +186,8 @@ impl Endpoints {
         &mut self,
         net: &Network,
         baseline: &Baseline,
-        (operation, ended): (u32, bool),
+        operation: u32,
+        ended: bool,
     ) -> MessageRecord {
         let Operation {
             id,

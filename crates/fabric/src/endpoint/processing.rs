@@ -204,8 +204,11 @@ impl Endpoints {
     pub(crate) fn with_context(
         &mut self,
         nic: &Host,
-        (host, plane, now): (u32, u8, Time),
-        (chosen, messages): (PairId, usize),
+        host: u32,
+        plane: u8,
+        now: Time,
+        chosen: PairId,
+        messages: usize,
     ) -> Result<PairId, Time> {
         if !self.cached {
             return Ok(chosen);

@@ -26,7 +26,7 @@ pub(crate) fn check(
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let tenants = scenario.tenants().len();
     for (index, message) in messages.iter().enumerate() {
-        let checked = check_one(message, scenario, (&hosts, tenants, messages.len()));
+        let checked = check_one(message, scenario, &hosts, tenants, messages.len());
         checked.map_err(|error| at(index, &error))?;
     }
     acyclic(messages)
@@ -40,7 +40,9 @@ fn at(index: usize, error: &Error) -> Error {
 fn check_one(
     message: &MessageSpec,
     scenario: &Scenario,
-    (hosts, tenants, messages): (&[NodeId], usize, usize),
+    hosts: &[NodeId],
+    tenants: usize,
+    messages: usize,
 ) -> Result<(), Error> {
     let MessageSpec {
         source,

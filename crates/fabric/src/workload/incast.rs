@@ -28,7 +28,7 @@ pub(super) fn generate(
     };
     let mut choices = context.shared_stream();
     let mut jitters: Vec<_> = hosts.iter().map(|host| context.stream(*host)).collect();
-    for start in starts(context, incast, (&hosts, template.start), &mut choices) {
+    for start in starts(context, incast, &hosts, template.start, &mut choices) {
         let destination = receiver.unwrap_or_else(|| hosts[below(&mut choices, hosts.len())]);
         for sender in senders(&hosts, incast.degree as usize, destination, &mut choices) {
             // The data of a READ flows to the host that posts it.
@@ -52,7 +52,8 @@ pub(super) fn generate(
 fn starts(
     context: &Context<'_>,
     incast: &Incast,
-    (hosts, first): (&[NodeId], Time),
+    hosts: &[NodeId],
+    first: Time,
     gaps: &mut Stream,
 ) -> Vec<Time> {
     let (Some(load), Some(duration)) = (incast.load, incast.duration) else {

@@ -88,7 +88,7 @@ impl World {
                         false => Default::default(),
                     };
                     let baseline = &self.hosts.baseline;
-                    let record = endpoints.operation_record(&self.net, baseline, (operation, true));
+                    let record = endpoints.operation_record(&self.net, baseline, operation, true);
                     endpoints.free_operations.push(operation);
                     self.net.counters.failed += u32::from(record.outcome != Outcome::Completed);
                     push_record(self, record, moved);
@@ -109,7 +109,7 @@ impl World {
         let (net, baseline) = (&self.net, &self.hosts.baseline);
         let open = endpoints.unfinished().into_iter();
         let mut records: Vec<MessageRecord> = open
-            .map(|operation| endpoints.operation_record(net, baseline, (operation, false)))
+            .map(|operation| endpoints.operation_record(net, baseline, operation, false))
             .collect();
         records.sort_by_key(|record| record.id);
         records

@@ -12,7 +12,8 @@ impl Model {
     pub(super) fn refused(
         &mut self,
         to: (Side, usize),
-        (number, index): (u64, usize),
+        number: u64,
+        index: usize,
         effect: &Effect<'_>,
     ) -> Result<(), Violation> {
         let executed = matches!(effect.deeds.first(), Some(Deed::Executed { .. }));
@@ -20,9 +21,9 @@ impl Model {
         let mut reasons = Vec::new();
         if !carried_out {
             self.pass_reads(to, number)?;
-            reasons = self.own_fault(to, (number, index))?;
+            reasons = self.own_fault(to, number, index)?;
         }
-        let behind = self.fault_behind(to, (number, index), carried_out)?;
+        let behind = self.fault_behind(to, number, index, carried_out)?;
         let flow = &mut self.flows[to.1][to.0.other().index()];
         let too_long = flow.ops[index].request.operation.takes_receive()
             && reasons.contains(&(index, Status::RemoteInvalidRequest));
@@ -45,7 +46,8 @@ impl Model {
     fn own_fault(
         &self,
         to: (Side, usize),
-        (number, index): (u64, usize),
+        number: u64,
+        index: usize,
     ) -> Result<Vec<(usize, Status)>, Violation> {
         let flow = &self.flows[to.1][to.0.other().index()];
         let (op, taken) = (&flow.ops[index], flow.taken);
@@ -66,7 +68,8 @@ impl Model {
     fn fault_behind(
         &mut self,
         to: (Side, usize),
-        (number, index): (u64, usize),
+        number: u64,
+        index: usize,
         carried_out: bool,
     ) -> Result<Option<(usize, Status)>, Violation> {
         let flow = &self.flows[to.1][to.0.other().index()];

@@ -65,16 +65,11 @@ impl Model {
             Operation::Read(_) | Operation::FetchAdd { .. } | Operation::CompareSwap { .. } => {
                 Verdict::Fine
             }
-            _ => self.verdict_on_send((side, flow), op, (number, offset + length)),
+            _ => self.verdict_on_send(side, flow, op, number, offset + length),
         }
     }
 
-    fn verdict_on_send(
-        &self,
-        (side, flow): (Side, &Flow),
-        op: &Op,
-        (number, end): (u64, u64),
-    ) -> Verdict {
+    fn verdict_on_send(&self, side: Side, flow: &Flow, op: &Op, number: u64, end: u64) -> Verdict {
         let Some(receive) = flow.receive() else {
             return Verdict::NotReady;
         };
@@ -129,17 +124,17 @@ impl Model {
         };
         ensure!(effect.deeds.len() <= 1, "one packet did {:?}", effect.deeds);
         if let Some(placement) = effect.placement {
-            self.placed(to, (number, index), (placement, effect))?;
+            self.placed(to, number, index, placement, effect)?;
         }
         if let Some(&Deed::Executed {
             operation,
             original,
         }) = effect.deeds.first()
         {
-            self.executed(to, (number, index), (operation, original))?;
+            self.executed(to, number, index, operation, original)?;
         }
         if effect.failed {
-            self.refused(to, (number, index), effect)?;
+            self.refused(to, number, index, effect)?;
         }
         Ok(())
     }
@@ -147,8 +142,10 @@ impl Model {
     fn placed(
         &mut self,
         to: (Side, usize),
-        (number, index): (u64, usize),
-        (placement, effect): (Placement, &Effect<'_>),
+        number: u64,
+        index: usize,
+        placement: Placement,
+        effect: &Effect<'_>,
     ) -> Result<(), Violation> {
         let flow = &self.flows[to.1][to.0.other().index()];
         // A packet that may be early says nothing about READs before it.
@@ -187,7 +184,7 @@ impl Model {
             bytes == effect.payload,
             "packet {number} has other data than was posted"
         );
-        self.put(to, (index, offset), placement, effect)?;
+        self.put(to, index, offset, placement, effect)?;
         let flow = &mut self.flows[to.1][to.0.other().index()];
         if early {
             flow.early.insert(number);
@@ -207,7 +204,8 @@ impl Model {
     fn put(
         &mut self,
         to: (Side, usize),
-        (index, offset): (usize, u64),
+        index: usize,
+        offset: u64,
         placement: Placement,
         effect: &Effect<'_>,
     ) -> Result<(), Violation> {
@@ -242,8 +240,10 @@ impl Model {
     fn executed(
         &mut self,
         to: (Side, usize),
-        (number, index): (u64, usize),
-        (operation, original): (Operation, u64),
+        number: u64,
+        index: usize,
+        operation: Operation,
+        original: u64,
     ) -> Result<(), Violation> {
         self.pass_reads(to, number)?;
         let flow = &self.flows[to.1][to.0.other().index()];

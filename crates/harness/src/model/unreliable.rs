@@ -38,14 +38,14 @@ impl Model {
                     taken,
                     "packet {at} was placed: follows {continues}, fits {fits:?}"
                 );
-                self.place_unreliable(to, (at, index), (placement, effect))
+                self.place_unreliable(to, at, index, placement, effect)
             }
             None => {
                 ensure!(
                     !(taken && self.is_clean()),
                     "packet {at} was lost on a clean network"
                 );
-                self.lose(to, (at, index), continues && fits == Some(false))
+                self.lose(to, at, index, continues && fits == Some(false))
             }
         }
     }
@@ -75,8 +75,10 @@ impl Model {
     fn place_unreliable(
         &mut self,
         to: (Side, usize),
-        (at, index): (u64, usize),
-        (placement, effect): (Placement, &Effect<'_>),
+        at: u64,
+        index: usize,
+        placement: Placement,
+        effect: &Effect<'_>,
     ) -> Result<(), Violation> {
         let flow = &self.flows[to.1][to.0.other().index()];
         let op = &flow.ops[index];
@@ -133,7 +135,8 @@ impl Model {
     fn lose(
         &mut self,
         to: (Side, usize),
-        (_, _): (u64, usize),
+        _: u64,
+        _: usize,
         too_long: bool,
     ) -> Result<(), Violation> {
         let flow = &mut self.flows[to.1][to.0.other().index()];

@@ -165,7 +165,7 @@ impl Gates {
         own.small -= u32::from(member.small);
         self.sender.close(id(gate), member.load);
         self.look(now, gate);
-        self.show_first(now, gate, (port, pairs));
+        self.show_first(now, gate, port, pairs);
     }
 
     /// What the receiver of a queue pair's data lets this port send, if it has said so.
@@ -188,22 +188,22 @@ impl Gates {
     }
 
     /// Offers the first queue pairs at gates that have opened.
-    pub(super) fn open_due(&mut self, now: Time, (port, pairs): (&mut Port, &[Pair])) {
+    pub(super) fn open_due(&mut self, now: Time, port: &mut Port, pairs: &[Pair]) {
         while let Some((_, gate)) = self.due.first().filter(|&(at, _)| at <= now) {
             self.look(now, gate);
-            self.show_first(now, gate, (port, pairs));
+            self.show_first(now, gate, port, pairs);
         }
     }
 
     /// A queue pair whose turn it is has to wait.
-    pub(super) fn hold(&mut self, now: Time, number: u32, (port, pairs): (&mut Port, &[Pair])) {
+    pub(super) fn hold(&mut self, now: Time, number: u32, port: &mut Port, pairs: &[Pair]) {
         let Some(gate) = self.gate_of(number) else {
             return;
         };
         self.wait(number);
         self.look(now, gate);
         port.offer(&pairs[number as usize], false);
-        self.show_first(now, gate, (port, pairs));
+        self.show_first(now, gate, port, pairs);
     }
 
     /// Brings a queue pair and its gate up to date with what it has in flight and to send.
@@ -230,7 +230,7 @@ impl Gates {
         if !waits || self.gates[gate as usize].lines[usize::from(line)].head != number {
             port.offer(pair, !waits);
         }
-        self.show_first(now, gate, (port, pairs));
+        self.show_first(now, gate, port, pairs);
     }
 
     /// A packet with data of a queue pair leaves, of so many bytes on the wire and of payload; returns what it says of the
@@ -317,7 +317,7 @@ impl Gates {
     }
 
     /// Offers the first queue pairs that wait at a gate if that is open: the one that is urgent, or one of each line.
-    fn show_first(&mut self, now: Time, gate: u32, (port, pairs): (&mut Port, &[Pair])) {
+    fn show_first(&mut self, now: Time, gate: u32, port: &mut Port, pairs: &[Pair]) {
         let Gate { opens, lines, .. } = self.gates[gate as usize];
         let mut open = opens <= now;
         let mut waits = false;

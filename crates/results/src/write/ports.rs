@@ -70,7 +70,7 @@ pub(crate) fn with_table<T>(
     results: &Results,
     fill: impl FnOnce(&Table<'_, Row<'_>>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    with_series(results, (&results.series, |column| column), fill)
+    with_series(results, &results.series, |column| column, fill)
 }
 
 /// Hands the table of chosen ports to `fill`; it is empty where there are none.
@@ -84,13 +84,14 @@ pub(crate) fn with_chosen<T>(
     let none = ChosenPorts::default();
     let chosen = results.chosen.as_ref().unwrap_or(&none);
     let port = |column: usize| chosen.ports[column].index();
-    with_series(results, (&chosen.series, port), fill)
+    with_series(results, &chosen.series, port, fill)
 }
 
 /// Hands a table to `fill`, of a series and the port of each of its columns.
 fn with_series<T>(
     results: &Results,
-    (series, port): (&PortSeries, impl Fn(usize) -> usize),
+    series: &PortSeries,
+    port: impl Fn(usize) -> usize,
     fill: impl FnOnce(&Table<'_, Row<'_>>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let ports = series.ports.max(1);

@@ -110,7 +110,7 @@ impl Engine {
             echo: NO_ECHO,
             measured: Measured::default(),
         };
-        let heard = self.hand_over(now, (slot, id), &arrival);
+        let heard = self.hand_over(now, slot, id, &arrival);
         if let Some(placement) = heard.placement {
             self.place(now, (slot, id), placement, (incoming, packet));
         }
@@ -181,7 +181,7 @@ impl Engine {
     }
 
     /// Hands a packet to the host with what it may act on.
-    fn hand_over(&mut self, now: Time, (slot, id): (u32, PairId), arrival: &Arrival<'_>) -> Heard {
+    fn hand_over(&mut self, now: Time, slot: u32, id: PairId, arrival: &Arrival<'_>) -> Heard {
         let Some(pair) = self.pairs.get(slot) else {
             return Heard::default();
         };

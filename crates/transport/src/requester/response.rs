@@ -66,7 +66,7 @@ impl Requester {
             self.ask_again(config, &mut progress);
         } else if !acknowledges && number >= self.unacked {
             // A NAK that is older than what is known says nothing.
-            self.on_nak(config, now, (number, reply), &mut progress);
+            self.on_nak(config, now, number, reply, &mut progress);
         }
         progress
     }
@@ -76,7 +76,8 @@ impl Requester {
         &mut self,
         config: &Config,
         now: Time,
-        (number, reply): (u64, &Reply),
+        number: u64,
+        reply: &Reply,
         progress: &mut Progress,
     ) {
         match reply.aeth.syndrome {

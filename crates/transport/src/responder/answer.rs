@@ -47,7 +47,7 @@ impl Responder {
                 if !length.is_zero() && !memory.permits(Access::Read, remote, length) {
                     return Err(Refusal::Nak(NakCode::RemoteAccess));
                 }
-                responses.push(read(psn, (remote, length), false));
+                responses.push(read(psn, remote, length, false));
                 span
             }
             Extension::Atomic(operation) => {
@@ -77,7 +77,8 @@ impl Responder {
     pub(super) fn repeat_read(
         &mut self,
         config: &Config,
-        (packet, distance): (&Packet, i32),
+        packet: &Packet,
+        distance: i32,
         memory: &impl Memory,
     ) -> Option<Reply> {
         let Extension::Remote { remote, length, .. } = packet.extension else {
@@ -96,7 +97,7 @@ impl Responder {
         let responses = self.responses.as_mut()?;
         responses.discard_from(config, packet.psn);
         if responses.pending(true) < usize::from(config.max_destination_reads) {
-            responses.push(read(packet.psn, (remote, length), true));
+            responses.push(read(packet.psn, remote, length, true));
         }
         None
     }
@@ -119,7 +120,7 @@ impl Responder {
     }
 }
 
-const fn read(psn: Psn, (remote, length): (Remote, Bytes), repeated: bool) -> Response {
+const fn read(psn: Psn, remote: Remote, length: Bytes, repeated: bool) -> Response {
     Response::Read {
         psn,
         remote,

@@ -19,7 +19,8 @@ impl Responder {
         &mut self,
         config: &Config,
         packet: &Packet,
-        (memory, receives): (&mut impl Memory, &mut impl Receives),
+        memory: &impl Memory,
+        receives: &mut impl Receives,
         received: &mut Received,
     ) -> Result<u32, Refusal> {
         let position = packet.opcode.position();
@@ -94,7 +95,8 @@ impl Responder {
         &mut self,
         config: &Config,
         packet: &Packet,
-        (memory, receives): (&mut impl Memory, &mut impl Receives),
+        memory: &mut impl Memory,
+        receives: &mut impl Receives,
         received: &mut Received,
     ) -> Result<u32, Refusal> {
         let position = packet.opcode.position();

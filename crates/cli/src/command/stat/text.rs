@@ -37,7 +37,7 @@ fn counters(device: &Device, before: Option<(&Device, f64)>, all: bool) -> Strin
     let shown = |(_, value): &&Named| all || *value > 0;
     let row = |(name, value): &Named| {
         let mut row = vec![name.clone(), table::count(*value)];
-        row.extend(before.map(|(own, seconds)| rate(own, (name, *value), seconds)));
+        row.extend(before.map(|(own, seconds)| rate(own, name, *value, seconds)));
         row
     };
     let rows: Vec<_> = device.counters.iter().filter(shown).map(row).collect();
@@ -52,7 +52,7 @@ fn counters(device: &Device, before: Option<(&Device, f64)>, all: bool) -> Strin
 }
 
 /// How fast a counter has grown.
-fn rate(before: &Device, (name, value): (&str, u64), seconds: f64) -> String {
+fn rate(before: &Device, name: &str, value: u64, seconds: f64) -> String {
     let old = before.counters.iter().find(|(own, _)| own == name);
     let grown = value.saturating_sub(old.map_or(0, |(_, value)| *value));
     table::magnitude(grown as f64 / seconds)

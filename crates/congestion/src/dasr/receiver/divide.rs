@@ -171,12 +171,12 @@ impl Receiver {
             until => until,
         };
         for row in &mut self.rows.all {
-            let due = due::push_due(row, &self.params, (self.rtt, self.packet));
+            let due = due::push_due(row, &self.params, self.rtt, self.packet);
             if !row.unheard && due.is_some_and(|at| at <= now) {
                 row.unheard = true;
                 self.unheard += 1;
             }
-            let due = due::due(row, &self.params, (self.rtt, self.packet));
+            let due = due::due(row, &self.params, self.rtt, self.packet);
             deadline = deadline.min(due);
         }
         let soonest = now.saturating_add(self.rtt / LOOKS);

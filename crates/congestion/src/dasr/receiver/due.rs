@@ -16,7 +16,7 @@ impl Receiver {
         let mut at = 0;
         let before = self.rows.all.len();
         while let Some(row) = self.rows.all.get(at) {
-            match leaves_at(row, &self.params, (self.rtt, self.packet)) <= now {
+            match leaves_at(row, &self.params, self.rtt, self.packet) <= now {
                 // Another one takes its place.
                 true => self.leave(at),
                 false => at += 1,
@@ -34,7 +34,7 @@ impl Receiver {
 }
 
 /// When a sender that stays silent has left; with the base round-trip time and the size of a packet.
-fn leaves_at(row: &Row, params: &Params, (rtt, packet): (Duration, Bytes)) -> Time {
+fn leaves_at(row: &Row, params: &Params, rtt: Duration, packet: Bytes) -> Time {
     if row.ended {
         return row.seen.saturating_add(rtt);
     }
@@ -46,11 +46,7 @@ fn leaves_at(row: &Row, params: &Params, (rtt, packet): (Duration, Bytes)) -> Ti
 
 /// When a sender that stays silent is to be told of its share, if ever: soon if that has changed; else when a packet of an
 /// open message is missing, since the acknowledgement that it waits for may be lost.
-pub(super) fn push_due(
-    row: &Row,
-    params: &Params,
-    (rtt, packet): (Duration, Bytes),
-) -> Option<Time> {
+pub(super) fn push_due(row: &Row, params: &Params, rtt: Duration, packet: Bytes) -> Option<Time> {
     // Whoever sends a packet in several round trips needs no share more often than that: with hundreds of senders pushes would take the place
     // of data.
     let again = |pace: Rate| spans(rtt, params.push_after).max(packet.serialization(pace));
@@ -71,8 +67,8 @@ pub(super) fn push_due(
 const LATE: f64 = 1.5;
 
 /// When a sender that stays silent is to be looked at.
-pub(super) fn due(row: &Row, params: &Params, rtt_and_packet: (Duration, Bytes)) -> Time {
-    let leaves = leaves_at(row, params, rtt_and_packet);
-    let push = push_due(row, params, rtt_and_packet).filter(|_| !row.unheard);
+pub(super) fn due(row: &Row, params: &Params, rtt: Duration, packet: Bytes) -> Time {
+    let leaves = leaves_at(row, params, rtt, packet);
+    let push = push_due(row, params, rtt, packet).filter(|_| !row.unheard);
     push.map_or(leaves, |push| push.min(leaves))
 }

@@ -17,7 +17,7 @@ impl<K: Kernel> Host<'_, '_, K> {
                 list: self.held.counts,
                 selection: self.selection,
             };
-            let (kept, response) = answer_chosen(kernel, flows, counts, (rates, price));
+            let (kept, response) = answer_chosen(kernel, flows, counts, rates, price);
             self.sums.worth += kept;
             self.sums.response += response;
             return;
@@ -115,8 +115,10 @@ impl<K: Kernel> Host<'_, '_, K> {
 /// What a flow keeps at a price.
 pub(super) fn kept<K: Kernel>(
     kernel: K,
-    (flows, f): (&Flows, usize),
-    (weight, kappa): (f64, f64),
+    flows: &Flows,
+    f: usize,
+    weight: f64,
+    kappa: f64,
     price: f64,
 ) -> f64 {
     let variable = within(
@@ -134,7 +136,8 @@ fn answer_chosen<K: Kernel>(
     kernel: K,
     flows: &Flows,
     counts: Counts<'_>,
-    (rates, price): (&mut [f64], &[f64]),
+    rates: &mut [f64],
+    price: &[f64],
 ) -> (f64, f64) {
     let (mut kept, mut response) = (0.0, 0.0);
     for f in 0..price.len() {

@@ -176,7 +176,7 @@ impl Streams {
         };
         let load = at.map_or(Bytes::ZERO, |at| candidates.waiting(at));
         if load > self.parameters.trigger && !packet.is_tail {
-            place = self.consider(now, (packet, candidates.port(own)), place, candidates);
+            place = self.consider(now, packet, candidates.port(own), place, candidates);
         }
         let stream = place.and_then(|place| self.places[usize::from(place)].stream.as_mut());
         let Some(stream) = stream else {
@@ -278,7 +278,8 @@ impl Streams {
     fn consider(
         &mut self,
         now: Time,
-        (packet, own): (&Passing, u32),
+        packet: &Passing,
+        own: u32,
         place: Option<u16>,
         candidates: &impl Candidates,
     ) -> Option<u16> {

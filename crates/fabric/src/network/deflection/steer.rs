@@ -119,7 +119,7 @@ fn depart(
     if way.forks != packet.forks {
         net.packets.set_forks(at, way.forks);
     }
-    let class = egress_class(net, &packet.origin, (way.port, &way.forks));
+    let class = egress_class(net, &packet.origin, way.port, &way.forks);
     net.packets.get_mut(at).class = class;
     if moves {
         shared(net).note_move(packet.origin.flow);
@@ -133,7 +133,7 @@ fn depart(
 
 /// The class in which something leaves a switch: one higher where it came from above and goes up again, so that within
 /// a class all ways go up and then down.
-fn egress_class(net: &Network, origin: &Origin, (port, forks): (u32, &Forks)) -> u8 {
+fn egress_class(net: &Network, origin: &Origin, port: u32, forks: &Forks) -> u8 {
     let shared = net.deflection.as_deref();
     let Some((shared, valleys)) = shared.and_then(|all| Some((all, all.valleys.as_ref()?))) else {
         return origin.class;
@@ -172,7 +172,7 @@ pub(super) fn send_tails(net: &mut Network, switch: u32) {
 
 fn send_tail(net: &mut Network, tail: &Tail) {
     let (origin, epoch) = (&tail.origin, net.epoch);
-    let class = egress_class(net, origin, (tail.port, &tail.forks));
+    let class = egress_class(net, origin, tail.port, &tail.forks);
     let (at, packet) = net.packets.alloc();
     *packet = PacketRecord::new(Kind::Tail, Opcode::Cnp, class, CONTROL);
     packet.flow = origin.flow;
