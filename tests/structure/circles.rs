@@ -27,7 +27,7 @@ struct Crate<'a> {
     uses: Vec<BTreeSet<usize>>,
 }
 
-/// Names along a path, each at most so often: imports may lead in a circle.
+/// Imports that are followed for a name: they may lead in a circle.
 const MOST_STEPS: usize = 64;
 
 impl<'a> Crate<'a> {

@@ -262,15 +262,13 @@ fn at_its_pace_a_pairs_messages_take_turns() {
     let smalls = [(); 4].map(|()| nic.post(SAVED));
     // What may go ahead has gone.
     nic.run(us(1000));
-    let turns = nic.packets(large, us(1000), us(1800));
-    assert_eq!(turns, 0);
     nic.run(us(1800));
-    // 100 packets: a small message has ended, and others go on by turns.
+    // 100 packets, a fifth of them each: nobody has ended.
     let all = |one: &usize| nic.packets(*one, us(1000), us(1800));
     let of_small: usize = smalls.iter().map(all).sum();
     let of_large = nic.packets(large, us(1000), us(1800));
     assert_eq!(of_small + of_large, 100);
-    assert!((20..=34).contains(&of_large), "{of_large}");
+    assert!((19..=21).contains(&of_large), "{of_large}");
 }
 
 #[test]

@@ -46,17 +46,12 @@ impl Debt {
     }
 
     /// A controller lets go so much more, or less.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "the cast saturates; spans below 2^53 ps are exact"
-    )]
     pub(crate) fn on_change(&mut self, now: Time, (before, after): (Rate, Rate)) {
-        let rest = self.paid_at.saturating_since(now).as_ps();
+        let rest = u128::from(self.paid_at.saturating_since(now).as_ps());
         if rest > 0 {
-            let rest = rest as f64 * before.as_f64() / after.as_f64();
-            self.paid_at = now.saturating_add(Duration::from_ps((rest as u64).saturating_add(1)));
+            let rest = (rest * u128::from(before.as_bps())).div_ceil(u128::from(after.as_bps()));
+            let rest = u64::try_from(rest).unwrap_or(u64::MAX);
+            self.paid_at = now.saturating_add(Duration::from_ps(rest));
         }
     }
 }
