@@ -141,6 +141,17 @@ proptest! {
     }
 
     #[test]
+    fn rate_over_undoes_serialization(bytes in 1u64..1 << 40, bps in 1_000_000u64..1_000_000_000_000) {
+        let bytes = Bytes::new(bytes);
+        let span = bytes.serialization(Rate::from_bps(bps));
+        let back = bytes.rate_over(span);
+        // The span was rounded up, the rate down.
+        prop_assert!(back.as_bps() <= bps);
+        prop_assert!(bytes.serialization(back) >= span);
+        prop_assert_eq!(bytes.rate_over(Duration::ZERO).as_bps(), u64::MAX);
+    }
+
+    #[test]
     fn bytes_in_undoes_serialization(bytes in 0u64..1 << 30, bps in 1_000_000u64..1_000_000_000_000) {
         let rate = Rate::from_bps(bps);
         let back = rate.bytes_in(Bytes::new(bytes).serialization(rate));
