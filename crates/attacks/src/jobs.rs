@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairlane_fabric::Results;
-use fairlane_units::{Bytes, Duration, TenantId, Time};
+use fairlane_units::{Bytes, Duration, MessageId, TenantId, Time};
 
 use crate::plan::Plan;
 
@@ -28,10 +28,10 @@ impl Job {
     /// The jobs of a run by number: the place of the honest message, or of its first part, among the messages
     /// of the workloads. Those of which nothing was posted are left out, and so are operations of connections
     /// that stay open, which aren't part of a plan.
-    pub fn all(plan: &Plan, results: &Results) -> BTreeMap<u32, Self> {
-        let mut jobs: BTreeMap<u32, Self> = BTreeMap::new();
+    pub fn all(plan: &Plan, results: &Results) -> BTreeMap<MessageId, Self> {
+        let mut jobs: BTreeMap<MessageId, Self> = BTreeMap::new();
         for message in &results.messages {
-            let Some(number) = plan.jobs.get(message.id as usize).copied().flatten() else {
+            let Some(number) = plan.jobs.get(message.id.index()).copied().flatten() else {
                 continue;
             };
             let job = jobs.entry(number).or_insert(Self {

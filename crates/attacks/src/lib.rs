@@ -13,6 +13,7 @@
 //!
 //! ```
 //! use std::path::Path;
+//! use fairlane_units::MessageId;
 //!
 //! let text = r#"
 //!     topology = { kind = "star", hosts = 3, host_link = { rate = "100Gbps", delay = "1us" } }
@@ -31,7 +32,7 @@
 //! let loaded = fairlane_scenario::parse(text, "attack.toml", Path::new("."), &[], None)?;
 //! let plan = fairlane_attacks::Plan::new(&loaded)?;
 //! assert_eq!(plan.messages.len(), 17);
-//! assert_eq!(plan.cut, [0]);
+//! assert_eq!(plan.cut, [MessageId::new(0)]);
 //! # Ok::<(), fairlane_scenario::Error>(())
 //! ```
 #![forbid(unsafe_code)]

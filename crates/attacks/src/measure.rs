@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fairlane_fabric::metrics::{Spread, placed_between};
 use fairlane_fabric::{MessageRecord, Results};
-use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, MessageId, NodeId, Rate, TenantId, Time};
 
 use crate::jobs::Job;
 use crate::plan::Plan;
@@ -29,7 +29,7 @@ pub struct Measurement {
     /// What the attacker has posted.
     pub posts: Posts,
     /// The attacker's jobs by number.
-    pub jobs: BTreeMap<u32, Job>,
+    pub jobs: BTreeMap<MessageId, Job>,
     /// Slowdown of the victims' messages.
     pub victims: Option<Tail>,
     /// The same of those below one bandwidth-delay product.

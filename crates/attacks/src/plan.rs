@@ -2,7 +2,7 @@
 
 use fairlane_fabric::{MessageSpec, Simulation, messages};
 use fairlane_scenario::{Attack, AttackKind, Error, Loaded, validate};
-use fairlane_units::{TenantId, Time};
+use fairlane_units::{MessageId, TenantId, Time};
 
 use crate::scene::{Scene, Window};
 use crate::{
@@ -22,9 +22,9 @@ pub struct Plan {
     /// For each message, the honest message that it is or is a piece of, by the place of that, or of its first
     /// part, among the [messages of the workloads](fairlane_fabric::messages); nothing for traffic of the
     /// attack's own.
-    pub jobs: Vec<Option<u32>>,
+    pub jobs: Vec<Option<MessageId>>,
     /// Which honest messages the attack has cut, in ascending order.
-    pub cut: Vec<u32>,
+    pub cut: Vec<MessageId>,
     /// The attacker's number, if there is an attack.
     pub attacker: Option<TenantId>,
     /// When traffic of the attack's own is sent.
@@ -104,8 +104,8 @@ fn add(
 /// Messages in the order in which they were thought of.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    messages: Vec<(MessageSpec, Option<u32>)>,
-    cut: Vec<u32>,
+    messages: Vec<(MessageSpec, Option<MessageId>)>,
+    cut: Vec<MessageId>,
 }
 
 impl Draft {
@@ -113,12 +113,12 @@ impl Draft {
     fn of(honest: &[MessageSpec], idle: Option<TenantId>) -> Self {
         let mut messages = Vec::with_capacity(honest.len());
         let mut places = Vec::with_capacity(honest.len());
-        for (message, number) in honest.iter().zip(0u32..) {
+        for (message, number) in honest.iter().zip((0..).map(MessageId::new)) {
             let job = message.part_of.unwrap_or(number);
-            places.push(narrow(messages.len()));
+            places.push(numbered(messages.len()));
             if Some(message.tenant) != idle {
                 // A message waits for another of its workload, and so of its tenant. It joins none.
-                let moved = |other: u32| places[other as usize];
+                let moved = |other: MessageId| places[other.index()];
                 let message = MessageSpec {
                     after: message.after.map(moved),
                     part_of: message.part_of.map(moved),
@@ -134,14 +134,14 @@ impl Draft {
     }
 
     /// Adds a message of the attack's own and returns what others name it by.
-    pub(crate) fn push(&mut self, message: MessageSpec) -> u32 {
+    pub(crate) fn push(&mut self, message: MessageSpec) -> MessageId {
         self.messages.push((message, None));
-        u32::try_from(self.messages.len() - 1).unwrap_or(u32::MAX)
+        numbered(self.messages.len() - 1)
     }
 
     /// When the last message begins, if it waits for none or what it waits for arrives at its start.
     pub(crate) fn last_due(&self) -> Time {
-        let due = |(it, _): &(MessageSpec, Option<u32>)| it.start.saturating_add(it.delay);
+        let due = |(it, _): &(MessageSpec, Option<MessageId>)| it.start.saturating_add(it.delay);
         self.messages.iter().map(due).max().unwrap_or_default()
     }
 
@@ -168,19 +168,20 @@ impl Draft {
     /// the last; pieces without wait for what the message waited for.
     pub(crate) fn replace(
         &mut self,
-        pieces: impl Fn(u32, &MessageSpec) -> Option<Vec<MessageSpec>>,
+        pieces: impl Fn(MessageId, &MessageSpec) -> Option<Vec<MessageSpec>>,
     ) {
         let before = std::mem::take(&mut self.messages);
         // Of each message, what waits for it waits for; and where it is, unless it was cut.
-        let (mut last, mut whole) = (Vec::with_capacity(before.len()), Vec::new());
+        let mut last: Vec<MessageId> = Vec::with_capacity(before.len());
+        let mut whole = Vec::new();
         for (message, job) in before {
-            let number = narrow(last.len());
+            let number = numbered(last.len());
             let parts = pieces(number, &message);
-            let predecessor = message.after.map(|after| last[after as usize]);
-            let first = narrow(self.messages.len());
+            let predecessor = message.after.map(|after| last[after.index()]);
+            let first = numbered(self.messages.len());
             whole.push(parts.is_none().then_some(first));
             let Some(parts) = parts else {
-                let whole_of = |part: u32| whole.get(part as usize).copied().flatten();
+                let whole_of = |part: MessageId| whole.get(part.index()).copied().flatten();
                 let message = MessageSpec {
                     after: predecessor,
                     part_of: message.part_of.and_then(whole_of),
@@ -192,11 +193,11 @@ impl Draft {
             };
             if parts.is_empty() {
                 let of = message.part_of.unwrap_or(number);
-                last.push(last.get(of as usize).copied().unwrap_or(first));
+                last.push(last.get(of.index()).copied().unwrap_or(first));
                 continue;
             }
             self.cut.push(number);
-            last.push(self.push_pieces(parts, (job, predecessor)));
+            last.push(self.push_pieces(parts, job, predecessor));
         }
     }
 
@@ -204,13 +205,16 @@ impl Draft {
     fn push_pieces(
         &mut self,
         parts: Vec<MessageSpec>,
-        (job, predecessor): (Option<u32>, Option<u32>),
-    ) -> u32 {
-        let first = narrow(self.messages.len());
-        let last = first + narrow(parts.len() - 1);
-        for (number, part) in (first..).zip(parts) {
+        job: Option<MessageId>,
+        predecessor: Option<MessageId>,
+    ) -> MessageId {
+        let first = self.messages.len();
+        let last = numbered(first + parts.len() - 1);
+        for (at, part) in (first..).zip(parts) {
+            let number = numbered(at);
+            let piece = |of: MessageId| numbered(first + of.index());
             let piece = MessageSpec {
-                after: part.after.map(|after| first + after).or(predecessor),
+                after: part.after.map(piece).or(predecessor),
                 joins: (number != last).then_some(last),
                 // To the NIC each is a message like any other, on a queue pair of its own.
                 part_of: None,
@@ -224,12 +228,11 @@ impl Draft {
 
     /// Sorts by start; of equal start, messages stay in order.
     fn finish(self, loaded: Loaded, attacker: Option<TenantId>, window: Option<Window>) -> Plan {
-        let count = narrow(self.messages.len());
-        let mut order: Vec<u32> = (0..count).collect();
-        order.sort_by_key(|index| self.messages[*index as usize].0.start);
-        let mut places = vec![0; self.messages.len()];
-        for (place, index) in (0u32..).zip(&order) {
-            places[*index as usize] = place;
+        let mut order: Vec<usize> = (0..self.messages.len()).collect();
+        order.sort_by_key(|index| self.messages[*index].0.start);
+        let mut places = vec![MessageId::new(0); self.messages.len()];
+        for (place, index) in order.iter().enumerate() {
+            places[*index] = numbered(place);
         }
         let mut plan = Plan {
             loaded,
@@ -240,8 +243,8 @@ impl Draft {
             window,
         };
         for index in order {
-            let (message, job) = self.messages[index as usize];
-            let moved = |other: u32| places[other as usize];
+            let (message, job) = self.messages[index];
+            let moved = |other: MessageId| places[other.index()];
             plan.messages.push(MessageSpec {
                 after: message.after.map(moved),
                 joins: message.joins.map(moved),
@@ -254,6 +257,6 @@ impl Draft {
     }
 }
 
-fn narrow(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
+fn numbered(index: usize) -> MessageId {
+    MessageId::new(u32::try_from(index).unwrap_or(u32::MAX))
 }

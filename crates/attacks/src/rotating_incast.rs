@@ -5,7 +5,7 @@
 
 use fairlane_fabric::MessageSpec;
 use fairlane_scenario::Error;
-use fairlane_units::NodeId;
+use fairlane_units::{MessageId, NodeId};
 
 use crate::plan::Draft;
 use crate::rotation::Rotation;
@@ -31,7 +31,7 @@ pub(crate) fn add(scene: &Scene<'_>, window: Window, draft: &mut Draft) -> Resul
     let count = rounds(scene, window, outstanding)?;
     let period = scene.attack.period.unwrap_or_default();
     // Of each round, what others wait for.
-    let mut ends: Vec<u32> = Vec::new();
+    let mut ends: Vec<MessageId> = Vec::new();
     for round in 0..count {
         let start = window.start.saturating_add(period.saturating_mul(round));
         if start >= window.end {

@@ -2,7 +2,7 @@
 
 use fairlane_engine::Stream;
 use fairlane_fabric::MessageSpec;
-use fairlane_units::NodeId;
+use fairlane_units::{MessageId, NodeId};
 
 use crate::plan::Draft;
 
@@ -52,7 +52,7 @@ pub(crate) fn shuffle<T>(items: &mut [T], stream: &mut Stream) {
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     outstanding: usize,
-    names: Vec<u32>,
+    names: Vec<MessageId>,
 }
 
 impl Chain {
@@ -64,7 +64,7 @@ impl Chain {
     }
 
     /// What the next message waits for, if it waits.
-    pub(crate) fn predecessor(&self) -> Option<u32> {
+    pub(crate) fn predecessor(&self) -> Option<MessageId> {
         let index = self.names.len().checked_sub(self.outstanding)?;
         Some(self.names[index])
     }
@@ -77,7 +77,7 @@ impl Chain {
     }
 
     /// Adds a message that others name `name`.
-    pub(crate) fn note(&mut self, name: u32) {
+    pub(crate) fn note(&mut self, name: MessageId) {
         self.names.push(name);
     }
 }

@@ -5,7 +5,7 @@
 
 use fairlane_fabric::MessageSpec;
 use fairlane_scenario::Error;
-use fairlane_units::NodeId;
+use fairlane_units::{MessageId, NodeId};
 
 use crate::plan::Draft;
 use crate::rings::Rings;
@@ -88,14 +88,14 @@ pub(crate) fn cut(scene: &Scene<'_>, draft: &mut Draft) -> Result<(), Error> {
             .copied()
             .filter(|host| *host != message.destination);
         let others: Vec<NodeId> = others.collect();
-        let rotation = Rotation::new(&others, Some(message.source), scene.stream(job));
+        let rotation = Rotation::new(&others, Some(message.source), scene.stream(job.get()));
         let destinations = Destinations {
             own: message.destination,
             others: rotation,
             at: 0,
         };
         let mut chain = Chain::new(outstanding.saturating_mul(lanes));
-        let pieces = (0..).zip(sizes).zip(destinations);
+        let pieces = (0..).map(MessageId::new).zip(sizes).zip(destinations);
         pieces
             .map(|((number, size), destination)| {
                 let after = chain.predecessor();

@@ -2,7 +2,7 @@
 
 use fairlane_fabric::MessageSpec;
 use fairlane_scenario::Error;
-use fairlane_units::Bytes;
+use fairlane_units::{Bytes, MessageId};
 
 use crate::plan::Draft;
 use crate::scene::{MOST_MESSAGES, Scene, error_at};
@@ -55,11 +55,11 @@ pub(crate) fn replace_long(
     scene: &Scene<'_>,
     draft: &mut Draft,
     cut: Cut,
-    pieces: impl Fn(u32, &MessageSpec, Vec<Bytes>) -> Vec<MessageSpec>,
+    pieces: impl Fn(MessageId, &MessageSpec, Vec<Bytes>) -> Vec<MessageSpec>,
 ) -> Result<(), Error> {
     let above = scene.attack.above.unwrap_or(LONG);
     let sizes = sizes(scene);
-    let is_long = |job: u32| sizes[job as usize] > above;
+    let is_long = |job: MessageId| sizes[job.index()] > above;
     let long = || sizes.iter().filter(|size| **size > above);
     if long().next().is_none() {
         return Err(nothing_to_cut(scene, above, &sizes));
@@ -72,7 +72,7 @@ pub(crate) fn replace_long(
     }
     draft.replace(|number, message| {
         let job = message.part_of.unwrap_or(number);
-        let size = sizes[job as usize];
+        let size = sizes[job.index()];
         let is_first = job == number;
         is_long(job).then(|| match is_first {
             true => pieces(job, &MessageSpec { size, ..*message }, cut.sizes(size)),
@@ -87,7 +87,7 @@ fn sizes(scene: &Scene<'_>) -> Vec<Bytes> {
     let mut sizes = vec![Bytes::ZERO; scene.honest.len()];
     for (number, message) in scene.honest.iter().enumerate() {
         if message.tenant == scene.tenant {
-            let job = message.part_of.map_or(number, |whole| whole as usize);
+            let job = message.part_of.map_or(number, MessageId::index);
             sizes[job] += message.size;
         }
     }

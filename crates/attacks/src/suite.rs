@@ -7,7 +7,7 @@ use fairlane_scenario::{
     Attack, AttackKind, Error, HostSet, Loaded, Workload, seed_after, validate,
 };
 use fairlane_threads::Threads;
-use fairlane_units::{Duration, NodeId, Rate, TenantId, Time};
+use fairlane_units::{Duration, MessageId, NodeId, Rate, TenantId, Time};
 
 use crate::churn;
 use crate::measure::{self, Measurement};
@@ -89,7 +89,7 @@ struct Task {
 struct Outcome {
     measurement: Measurement,
     /// Which honest messages the attack has cut.
-    cut: Vec<u32>,
+    cut: Vec<MessageId>,
 }
 
 impl Suite {

@@ -2,7 +2,7 @@
 
 use fairlane_fabric::metrics::least_for;
 use fairlane_scenario::Error;
-use fairlane_units::Rate;
+use fairlane_units::{MessageId, Rate};
 use serde::Serialize;
 
 use crate::jobs::goodput;
@@ -20,7 +20,7 @@ pub struct Trial<'a> {
     /// With the attack.
     pub attack: &'a Measurement,
     /// Which honest messages it has cut; empty if it is traffic of its own.
-    pub cut: &'a [u32],
+    pub cut: &'a [MessageId],
     /// The same hosts honestly.
     pub honest: &'a Measurement,
     /// Messages to random destinations at the attack's goodput, for attacks that rotate destinations.
@@ -68,7 +68,7 @@ impl Trial<'_> {
     /// How many of the messages that the attack has cut don't finish under it or honestly.
     pub fn unfinished_jobs(&self) -> usize {
         let finishes = |it: &Measurement, job| it.jobs.get(&job).is_some_and(|job| job.finished);
-        let both = |job: &&u32| finishes(self.attack, **job) && finishes(self.honest, **job);
+        let both = |job: &&MessageId| finishes(self.attack, **job) && finishes(self.honest, **job);
         self.cut.len() - self.cut.iter().filter(both).count()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairlane_attacks::Plan;
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, MessageId, Time};
 use proptest::prelude::*;
 
 use crate::common::{dumbbell, flows, plan, star};
@@ -46,7 +46,7 @@ proptest! {
         for (message, job) in attacked.messages.iter().zip(&attacked.jobs) {
             let job = job.unwrap();
             *sums.entry(job).or_insert(Bytes::ZERO) += message.size;
-            let before = &honest.messages[job as usize];
+            let before = &honest.messages[job.index()];
             prop_assert_eq!(
                 (message.source, message.tenant, message.class, message.workload, message.verb),
                 (before.source, before.tenant, before.class, before.workload, before.verb)
@@ -56,7 +56,7 @@ proptest! {
         }
         prop_assert_eq!(sums.len(), honest.messages.len());
         for (job, sum) in sums {
-            prop_assert_eq!(sum, honest.messages[job as usize].size);
+            prop_assert_eq!(sum, honest.messages[job.index()].size);
         }
     }
 
@@ -69,7 +69,7 @@ proptest! {
         prop_assert!(attacked.messages.is_sorted_by_key(|message| message.start));
         for message in &attacked.messages {
             if let Some(after) = message.after {
-                prop_assert_eq!(attacked.messages[after as usize].tenant, message.tenant);
+                prop_assert_eq!(attacked.messages[after.index()].tenant, message.tenant);
             }
         }
         attacked.simulation().unwrap();
@@ -172,7 +172,7 @@ fn closed_loops_wait_for_the_piece_so_many_places_before() {
     assert!(mine.len() > 10);
     assert!(mine[..3].iter().all(|(_, message)| message.after.is_none()));
     for (before, after) in mine.iter().zip(&mine[3..]) {
-        assert_eq!(after.1.after, Some(before.0));
+        assert_eq!(after.1.after, Some(MessageId::new(before.0)));
     }
 }
 
@@ -195,7 +195,10 @@ fn predecessors(plan: &Plan, message: usize) -> BTreeSet<u32> {
     };
     let numbered = (0u32..).zip(&plan.messages);
     let joined = numbered.filter(|(_, other)| other.joins == Some(after));
-    joined.map(|(number, _)| number).chain([after]).collect()
+    joined
+        .map(|(number, _)| number)
+        .chain([after.get()])
+        .collect()
 }
 
 #[test]
@@ -252,7 +255,7 @@ fn what_waited_for_a_message_waits_for_all_its_pieces() {
         let plan = collective(attack);
         let pieces = |job: u32| -> BTreeSet<u32> {
             let numbered = (0u32..).zip(&plan.jobs);
-            let mine = numbered.filter(|(_, of)| **of == Some(job));
+            let mine = numbered.filter(|(_, of)| **of == Some(MessageId::new(job)));
             mine.map(|(number, _)| number).collect()
         };
         // Host 1 sends its second chunk once it has all of the first of host 0.
@@ -423,7 +426,7 @@ fn whoever_shuffles_a_message_keeps_to_whom_its_tenant_sends() {
     let plan = plan(&format!("{attack}\n{}{traffic}", star(12, 6)), &[]);
     let of_job = |job: u32| {
         let numbered = plan.jobs.iter().zip(&plan.messages);
-        let mine = numbered.filter(move |(of, _)| **of == Some(job));
+        let mine = numbered.filter(move |(of, _)| **of == Some(MessageId::new(job)));
         mine.map(|(_, message)| message.destination.get())
             .collect::<Vec<_>>()
     };

@@ -12,6 +12,7 @@ use std::path::Path;
 use fairlane_attacks::Plan;
 use fairlane_fabric::base_round_trip;
 use fairlane_scenario::load;
+use fairlane_units::MessageId;
 use proptest::prelude::*;
 
 /// In a second.
@@ -107,7 +108,7 @@ fn carry(plan: &Plan, rate: f64, delay: f64, stop: f64) -> Vec<Option<Fate>> {
     let mut due = BTreeSet::new();
     for (number, message) in plan.messages.iter().enumerate() {
         match message.after {
-            Some(before) => followers[before as usize].push(number),
+            Some(before) => followers[before.index()].push(number),
             None => drop(due.insert((message.start.as_ps(), number))),
         }
     }
@@ -153,8 +154,8 @@ fn carry(plan: &Plan, rate: f64, delay: f64, stop: f64) -> Vec<Option<Fate>> {
 }
 
 /// Payload of jobs that has arrived over the time that they took, both summed, as the verdict has it.
-fn goodput(plan: &Plan, fates: &[Option<Fate>], jobs: &[u32], stop: f64) -> f64 {
-    let mut times: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+fn goodput(plan: &Plan, fates: &[Option<Fate>], jobs: &[MessageId], stop: f64) -> f64 {
+    let mut times: BTreeMap<MessageId, (f64, f64)> = BTreeMap::new();
     let mut bytes = 0.0;
     for ((message, job), fate) in plan.messages.iter().zip(&plan.jobs).zip(fates) {
         let Some(job) = job.filter(|job| jobs.contains(job)) else {

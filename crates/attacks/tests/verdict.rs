@@ -4,7 +4,7 @@ use fairlane_attacks::{
     Contention, Estimate, Job, Measurement, Subject, Tail, Trial, Verdict, notes_of, verdict,
 };
 use fairlane_scenario::Error;
-use fairlane_units::{Bytes, Duration, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, MessageId, Rate, TenantId, Time};
 
 /// Victims and short messages all at one slowdown, the attacker at a goodput.
 fn measured(goodput: u64, slowdown: f64) -> Measurement {
@@ -122,7 +122,7 @@ fn with_jobs(list: &[(u32, u64, u64)]) -> Measurement {
             last: Time::ZERO + Duration::from_us(*micros),
             finished: *arrived == 8,
         };
-        (*number, job)
+        (MessageId::new(*number), job)
     };
     Measurement {
         jobs: list.iter().map(job).collect(),
@@ -136,7 +136,7 @@ fn the_gain_of_cut_messages_is_that_of_their_goodput() {
     // Job 9 isn't cut.
     let attack = with_jobs(&[(0, 500, 8), (3, 1000, 8), (9, 1000, 8)]);
     let trial = Trial {
-        cut: &[0, 3],
+        cut: &[0, 3].map(MessageId::new),
         ..trial(&attack, &honest)
     };
     assert_eq!(trial.gain(), Some(2.0));
@@ -145,7 +145,7 @@ fn the_gain_of_cut_messages_is_that_of_their_goodput() {
 
 #[test]
 fn jobs_that_do_not_finish_count_with_what_they_have_got() {
-    let cut = [0, 3];
+    let cut = [0, 3].map(MessageId::new);
     let honest = with_jobs(&[(0, 1000, 8), (3, 3000, 8)]);
     // The second has half of its bytes when the run ends: 12 MB in 2 ms, honestly 16 MB in 4 ms.
     let attack = with_jobs(&[(0, 500, 8), (3, 1500, 4)]);

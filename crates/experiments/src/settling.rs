@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairlane_fabric::{MessageRecord, RateRecord, Results};
-use fairlane_units::{NodeId, Time};
+use fairlane_units::{MessageId, NodeId, Time};
 
 use crate::metric::{Metric, Quantity};
 
@@ -27,7 +27,7 @@ pub(crate) fn round_trips(results: &Results, metric: &Metric) -> Option<f64> {
         .map(|one| (one.source, one.destination))
         .collect();
     let shares = shares(&ends, &link_rates(results));
-    let mut senders: BTreeMap<u32, Sender> = open
+    let mut senders: BTreeMap<MessageId, Sender> = open
         .iter()
         .zip(shares)
         .map(|(one, share)| (one.id, Sender { share, rate: None }))
@@ -53,7 +53,7 @@ impl Sender {
 
 /// When the senders became fair for good.
 fn settled<'a>(
-    senders: &mut BTreeMap<u32, Sender>,
+    senders: &mut BTreeMap<MessageId, Sender>,
     rows: impl Iterator<Item = &'a RateRecord>,
     since: Time,
 ) -> Option<Time> {
@@ -156,7 +156,7 @@ mod tests {
     fn what_is_left_again_has_not_settled() {
         let row = |us, message, rate| RateRecord {
             time: Time::ZERO + Duration::from_us(us),
-            message,
+            message: MessageId::new(message),
             rate: Rate::from_bps(rate),
         };
         let rows = [
@@ -172,7 +172,7 @@ mod tests {
                 share: 50.0,
                 rate: None,
             };
-            let mut senders = BTreeMap::from([(0, sender()), (1, sender())]);
+            let mut senders = BTreeMap::from([0, 1].map(|it| (MessageId::new(it), sender())));
             let since = Time::ZERO + Duration::from_us(since);
             settled(&mut senders, rows.iter(), since).map(|at| at.as_ps() / 1_000_000)
         };

@@ -9,7 +9,7 @@ use fairlane_congestion::{Telemetry, TelemetryFormat};
 use fairlane_engine::Engine;
 use fairlane_host::Settings;
 use fairlane_scenario::{Error, Loaded, Scenario};
-use fairlane_units::{Bytes, Duration, NodeId, Time};
+use fairlane_units::{Bytes, Duration, HostId, NodeId, Time};
 
 use crate::baseline::Baseline;
 use crate::buffer::SharedBuffer;
@@ -21,6 +21,7 @@ use crate::controls::Controls;
 use crate::counters::Counters;
 use crate::endpoint::Endpoints;
 use crate::faults::{Change, Faults};
+use crate::flow::Flow;
 use crate::forwarding::Plan;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
@@ -28,11 +29,10 @@ use crate::log::Log;
 use crate::multipath::Multipath;
 use crate::network::Network;
 use crate::network::deflection::Deflection;
-use crate::nic::Nic;
 use crate::notice::Notices;
 use crate::ns3::Ns3;
 use crate::ns3_random::Ns3Random;
-use crate::packet::{NONE, PacketPool};
+use crate::packet::PacketPool;
 use crate::place::Place;
 use crate::placed::Placed;
 use crate::port::Port;
@@ -42,12 +42,13 @@ use crate::rules::Rules;
 use crate::sampler::Sampler;
 use crate::schedule::{PortChooser, Schedule, flows, shares};
 use crate::spread::Shapes;
-use crate::steps::Steps;
 use crate::storm::Storms;
 use crate::topology::Topology;
 use crate::trace::Tracer;
+use crate::traffic::{OpenQueuePairs, Traffic};
 use crate::watch::Watch;
 use crate::watchdog::Watchdog;
+use crate::workload::Generated;
 use crate::world::World;
 use crate::{MessageSpec, endpoint, multipath};
 
@@ -58,17 +59,24 @@ use crate::{MessageSpec, endpoint, multipath};
 pub(crate) fn world(
     loaded: &Loaded,
     topology: &Topology,
-    (mut specs, steps): (Vec<MessageSpec>, Steps),
+    generated: Generated,
 ) -> Result<World, Error> {
+    let Generated { messages, steps } = generated;
     let scenario = &loaded.scenario;
     let (mut rules, mut controls) = rules(scenario, topology)?;
     let graph = Graph::new(topology);
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let owner_of = owners(topology);
-    let schedule = Schedule::new(&specs, steps);
-    let messages = specs.len();
-    let (endpoints, mut multipath, subflows) = behind(loaded, topology, &owner_of, &mut specs)?;
-    let first = specs.iter().map(|spec| spec.start).min();
+    let host_of: Vec<HostId> = owner_of.iter().copied().map(HostId::new).collect();
+    let schedule = Schedule::new(&messages, steps);
+    let Behind {
+        endpoints,
+        mut multipath,
+        qps,
+    } = behind(loaded, topology, &host_of, &messages)?;
+    let starts = messages.iter().map(|spec| spec.start);
+    let applications = endpoints.as_deref().and_then(Endpoints::first_start);
+    let first = starts.chain(applications).min();
     let plan = plan(scenario, &graph, &rules);
     let baseline = Baseline::new(&graph, &hosts, &rules);
     let longest = baseline.largest;
@@ -82,31 +90,51 @@ pub(crate) fn world(
         controls: controls.for_nics(),
         ..rules.nic(scenario)
     };
+    let single = |message| {
+        let all = multipath.as_deref();
+        all.is_none_or(|all| all.bundle_of(message).is_none())
+    };
+    let carriers = Carriers::new(&messages, |message, spec| {
+        single(message) && shares(scenario, spec)
+    });
+    let paths_pay = scenario.nic.costs.is_some();
+    let traffic = Traffic::new(messages, qps, carriers, controls, paths_pay);
+    let traffic = Arc::new(traffic);
     let nics = nics::nics(
         (scenario, settings),
         (&graph, &baseline, &rules),
         &hosts,
-        &specs,
-        &owner_of,
+        &traffic,
+        &host_of,
     );
-    let mut net = network(
-        scenario,
-        topology,
-        (graph, rules, plan),
-        (specs, messages, subflows),
-        (&owner_of, multipath.as_deref()),
-    )?;
-    net.controls = controls.into();
+    let mut flows = flows(&traffic, &scenario.workload, &rules, &graph);
+    if let Some(multipath) = &multipath {
+        let ports = PortChooser::new(&graph, rules.seeds);
+        multipath.label(&mut flows, &traffic, &scenario.workload, ports);
+    }
+    let mut net = network(scenario, topology, graph, rules, plan, flows, &owner_of)?;
+    net.tracer = Tracer::new(&scenario.output.trace_nodes, traffic.lengths());
     let (sampler, chosen) = samplers(scenario, &net, first.unwrap_or(Time::ZERO))?;
     let rates = scenario.output.rate_interval;
+    let messages = traffic.messages().len();
     Ok(World {
         sampler,
         placed: Placed::new(scenario.tenants().len()),
         chosen,
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
         watch: Watch::new(scenario, longest.rtt),
-        hosts: self::hosts(scenario, &net, (nics, owner_of, baseline)),
         owed: messages + schedule.local.left + endpoints.as_ref().map_or(0, |all| all.tokens()),
+        hosts: Hosts {
+            ns3: (net.rules.quirks.nics)
+                .then(|| Box::new(Ns3::new(nics.len(), traffic.flow_count()))),
+            nics,
+            connections: Connections::new(traffic.flow_count()),
+            traffic: traffic.clone(),
+            baseline,
+            base_rtt: scenario.congestion.base_rtt,
+            host_of,
+        },
+        traffic,
         endpoints,
         multipath,
         tenants: scenario.tenants(),
@@ -121,7 +149,7 @@ pub(crate) fn world(
         controls: 0,
         handled: 0,
         left: None,
-        witness: NONE,
+        witness: None,
         net,
     })
 }
@@ -172,42 +200,32 @@ fn samples(scenario: &Scenario, ports: usize, start: Time) -> Result<(), Error> 
     ))
 }
 
-/// What stands behind queue pairs that messages don't have for themselves: applications, and connections with several
-/// paths. Adds the specifications of these queue pairs, and returns the number of the first that is a path.
+/// What stands behind queue pairs that stay open: applications, and connections with several paths.
+struct Behind {
+    endpoints: Option<Box<Endpoints>>,
+    multipath: Option<Box<Multipath>>,
+    qps: OpenQueuePairs,
+}
+
 fn behind(
     loaded: &Loaded,
     topology: &Topology,
-    owner_of: &[u32],
-    specs: &mut Vec<MessageSpec>,
+    host_of: &[HostId],
+    messages: &[MessageSpec],
 ) -> Result<Behind, Error> {
-    let messages = specs.len();
-    let mut endpoints = endpoint::build(loaded, topology, owner_of, specs)?;
-    let subflows = specs.len();
-    let multipath = multipath::build(loaded, topology, owner_of, (specs, messages))?;
+    let mut qps = OpenQueuePairs::default();
+    let mut endpoints = endpoint::build(loaded, topology, host_of, messages.len(), &mut qps.specs)?;
+    qps.applications = qps.specs.len();
+    let multipath = multipath::build(loaded, topology, host_of, messages, &mut qps.specs)?;
     let charged = loaded.scenario.nic.costs.is_some();
     if let Some(endpoints) = endpoints.as_deref_mut().filter(|_| charged) {
-        endpoint::add_paths(endpoints, specs, subflows, owner_of);
+        endpoint::add_paths(endpoints, &qps, messages.len(), host_of);
     }
-    Ok((endpoints, multipath, subflows))
-}
-
-type Behind = (Option<Box<Endpoints>>, Option<Box<Multipath>>, usize);
-
-/// All hosts, before the first connection.
-fn hosts(
-    scenario: &Scenario,
-    net: &Network,
-    (nics, host_of, baseline): (Vec<Nic>, Vec<u32>, Baseline),
-) -> Hosts {
-    let (quirky, flows) = (net.rules.quirks.nics, net.specs.len());
-    Hosts {
-        ns3: quirky.then(|| Box::new(Ns3::new(nics.len(), flows))),
-        nics,
-        connections: Connections::new(flows),
-        baseline,
-        base_rtt: scenario.congestion.base_rtt,
-        host_of,
-    }
+    Ok(Behind {
+        endpoints,
+        multipath,
+        qps,
+    })
 }
 
 /// The number of each node among hosts, or among switches.
@@ -231,37 +249,26 @@ fn plan(scenario: &Scenario, graph: &Graph, rules: &Rules) -> Plan {
     plan
 }
 
-/// Links and switches; of `specs` the first so many are messages.
+/// Links and switches.
 fn network(
     scenario: &Scenario,
     topology: &Topology,
-    (graph, rules, plan): (Graph, Rules, Plan),
-    (specs, messages, subflows): (Vec<MessageSpec>, usize, usize),
-    (owner_of, multipath): (&[u32], Option<&Multipath>),
+    graph: Graph,
+    rules: Rules,
+    plan: Plan,
+    flows: Vec<Flow>,
+    owner_of: &[u32],
 ) -> Result<Network, Error> {
     let mut ports = ports::ports(topology, &graph, &rules, owner_of);
-    let buffers = buffers(scenario, topology, &graph, &rules, &mut ports, &specs)?;
+    let buffers = buffers(scenario, topology, &graph, &rules, &mut ports, &flows)?;
     ports::set_marking(scenario, &mut ports)?;
     ports::set_fairness(scenario, &mut ports);
-    ports::set_classes(scenario, &rules, &specs, &mut ports)?;
+    ports::set_classes(scenario, &rules, &flows, &mut ports)?;
     let routes = Routes::new(&graph);
-    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), &specs)?;
+    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), &flows)?;
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let ledger = Ledger::new(scenario.tenants().len(), ports.len());
     let capture = Capture::new(&scenario.capture, &graph);
-    let single = |message: u32| multipath.is_none_or(|it| it.bundle_of(message).is_none());
-    let carriers = Carriers::new(&specs[..messages], |(message, spec)| {
-        single(message) && shares(scenario, spec)
-    });
-    let mut flows = flows(&specs, &scenario.workload, &rules, &graph, &carriers);
-    if let Some(multipath) = multipath {
-        let ports = PortChooser::new(&graph, rules.seeds);
-        multipath.label(&mut flows, &specs, &scenario.workload, ports);
-    }
-    let piped = match scenario.nic.costs {
-        Some(_) => specs.len(),
-        None => subflows,
-    };
     let shared_random = rules.quirks.one_stream;
     let mut net = Network {
         engine: Engine::new(rules.ties, slots(&graph, &rules)),
@@ -275,11 +282,6 @@ fn network(
         forwarders: plan.forwarders(&scenario.switch),
         deflection,
         plan,
-        specs: specs.into(),
-        messages,
-        carriers,
-        subflows,
-        piped,
         place: Place::whole(topology.nodes.len()),
         observed: capture.is_on() || ledger.is_some(),
         capture,
@@ -287,13 +289,12 @@ fn network(
             ledger,
             ..Counters::default()
         },
-        tracer: Tracer::new(&scenario.output.trace_nodes),
+        tracer: Tracer::default(),
         pauses: Log::default(),
         watchdog: Watchdog::new(&scenario.switch.pfc),
         ns3_random: shared_random.then(|| Box::new(Ns3Random::after_setup(topology.nodes.len()))),
         graph,
         rules,
-        controls: Arc::default(),
     };
     net.foresee_flows();
     Ok(net)
@@ -314,9 +315,9 @@ fn buffers(
     graph: &Graph,
     rules: &Rules,
     ports: &mut [Port],
-    specs: &[MessageSpec],
+    flows: &[Flow],
 ) -> Result<Vec<SharedBuffer>, Error> {
-    let classes = ports::count_classes(scenario, specs);
+    let classes = ports::count_classes(scenario, flows);
     let buffer = |node| ports::buffer(scenario, graph, ports, node, classes, rules);
     topology.switches().map(buffer).collect()
 }

@@ -1,7 +1,7 @@
 //! Packets that pass chosen ports, as a network analyser there would see them.
 
 use fairlane_scenario::CapturePoint;
-use fairlane_units::{Bytes, PortId, Psn, Time};
+use fairlane_units::{Bytes, FlowId, PortId, Psn, Time};
 use fairlane_wire::{Aeth, Opcode};
 
 use crate::log::Log;
@@ -38,7 +38,7 @@ pub enum CapturedPacket {
     Pause,
     /// Ends that.
     Resume,
-    /// Belongs to a message.
+    /// Belongs to a flow.
     Transport(CapturedTransport),
 }
 
@@ -55,8 +55,8 @@ impl CapturedPacket {
 /// What the headers of a captured packet say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedTransport {
-    /// The message that it belongs to.
-    pub message: u32,
+    /// The flow that it belongs to.
+    pub flow: FlowId,
     /// What it does. Feedback for a READ's response is an acknowledgement of the requester.
     pub opcode: Opcode,
     /// Whether it goes from the responder to the requester, the host that posted the message.
@@ -172,7 +172,7 @@ fn capturable(packet: &PacketRecord) -> Option<CapturedPacket> {
 fn headers_of(packet: &PacketRecord) -> CapturedTransport {
     let opcode = packet.opcode;
     CapturedTransport {
-        message: packet.flow,
+        flow: packet.flow,
         opcode,
         from_responder: packet.has(PacketRecord::BACK),
         psn: Psn::new(packet.psn),

@@ -1,15 +1,13 @@
 //! Which queue pair carries which message: one of its own, or one that stays open and carries several in the order of posting.
 //!
-//! A connection that stays open has the flow number of the first of its messages. One that would carry a single message is
-//! that message's own.
+//! A connection that stays open is named after the first of its messages. One that would carry a single message is that
+//! message's own.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use fairlane_units::{NodeId, TenantId};
+use fairlane_units::{MessageId, NodeId, TenantId};
 
 use crate::MessageSpec;
-use crate::packet::NONE;
 
 /// What messages of one connection have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,62 +38,55 @@ impl Shared {
     }
 }
 
-/// The flows that carry messages.
+/// The connections that carry messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Carriers {
-    /// By message the flow of a connection that stays open, or [`NONE`]; empty if there is no such connection.
-    flows: Arc<[u32]>,
-    /// For each such connection how many messages it carries, by flow.
-    counts: Arc<BTreeMap<u32, u32>>,
+    /// By message the first one of the connection that it shares, or itself; empty if none is shared.
+    firsts: Vec<MessageId>,
+    /// How many messages each shared connection carries, by the first.
+    counts: BTreeMap<MessageId, u32>,
 }
 
 impl Carriers {
     /// Assigns messages to connections; `shares` says which of those that have the [number](MessageSpec::connection) of a
     /// connection share it.
-    pub(crate) fn new(specs: &[MessageSpec], shares: impl Fn((u32, &MessageSpec)) -> bool) -> Self {
-        let mut firsts: BTreeMap<Shared, u32> = BTreeMap::new();
-        let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut carrier = |(message, spec): (u32, &MessageSpec)| {
-            let Some(shared) = Shared::of(spec).filter(|_| shares((message, spec))) else {
-                return NONE;
+    pub(crate) fn new(
+        specs: &[MessageSpec],
+        shares: impl Fn(MessageId, &MessageSpec) -> bool,
+    ) -> Self {
+        let mut known: BTreeMap<Shared, MessageId> = BTreeMap::new();
+        let mut counts: BTreeMap<MessageId, u32> = BTreeMap::new();
+        let mut first = |(message, spec): (MessageId, &MessageSpec)| {
+            let Some(shared) = Shared::of(spec).filter(|_| shares(message, spec)) else {
+                return message;
             };
-            let first = *firsts.entry(shared).or_insert(message);
+            let first = *known.entry(shared).or_insert(message);
             *counts.entry(first).or_default() += 1;
             first
         };
-        let mut flows: Vec<u32> = (0..).zip(specs).map(&mut carrier).collect();
+        let numbered = (0..).map(MessageId::new).zip(specs);
+        let mut firsts: Vec<MessageId> = numbered.map(&mut first).collect();
         counts.retain(|_, count| *count > 1);
         if counts.is_empty() {
-            flows.clear();
+            firsts = Vec::new();
         }
-        for flow in &mut flows {
-            if *flow != NONE && !counts.contains_key(flow) {
-                *flow = NONE;
-            }
-        }
-        Self {
-            flows: flows.into(),
-            counts: Arc::new(counts),
-        }
+        Self { firsts, counts }
     }
 
-    /// The flow that carries a message.
-    pub(crate) fn flow_of(&self, message: u32) -> u32 {
-        match self.flows.get(message as usize) {
-            None | Some(&NONE) => message,
-            Some(&flow) => flow,
-        }
-    }
-
-    /// Whether a flow is a connection that stays open for several messages.
+    /// The first message of the connection that carries one: the message itself if it has that alone.
     #[inline]
-    pub(crate) fn stays_open(&self, flow: u32) -> bool {
-        self.flows.get(flow as usize) == Some(&flow)
+    pub(crate) fn first_of(&self, message: MessageId) -> MessageId {
+        self.firsts.get(message.index()).copied().unwrap_or(message)
     }
 
-    /// How many messages a flow carries.
-    pub(crate) fn count(&self, flow: u32) -> u32 {
-        self.counts.get(&flow).copied().unwrap_or(1)
+    /// Whether a message is the first of several on a connection.
+    pub(crate) fn is_shared(&self, message: MessageId) -> bool {
+        self.counts.contains_key(&message)
+    }
+
+    /// How many messages the connection has that begins with this one.
+    pub(crate) fn count(&self, first: MessageId) -> u32 {
+        self.counts.get(&first).copied().unwrap_or(1)
     }
 }
 
@@ -127,6 +118,13 @@ mod tests {
         }
     }
 
+    fn carriers(specs: &[MessageSpec], shares: bool) -> (Vec<u32>, Carriers) {
+        let carriers = Carriers::new(specs, |_, _| shares);
+        let numbers = (0..specs.len() as u32).map(MessageId::new);
+        let firsts = numbers.map(|message| carriers.first_of(message).get());
+        (firsts.collect(), carriers)
+    }
+
     /// GOAL's sends name a NIC each.
     #[test]
     fn messages_on_different_planes_have_different_connections() {
@@ -134,13 +132,12 @@ mod tests {
             plane: Some(plane),
             ..message(Some(0), 1)
         };
-        let carriers = Carriers::new(&[on(0), on(1), on(0), on(1)], |_| true);
-        let flows: Vec<u32> = (0..4).map(|message| carriers.flow_of(message)).collect();
-        assert_eq!(flows, [0, 1, 0, 1]);
+        let (firsts, _) = carriers(&[on(0), on(1), on(0), on(1)], true);
+        assert_eq!(firsts, [0, 1, 0, 1]);
     }
 
     #[test]
-    fn only_what_is_shared_has_the_number_of_another() {
+    fn only_what_is_shared_is_named_after_another() {
         let specs = [
             message(Some(0), 1),
             message(Some(0), 2),
@@ -149,13 +146,14 @@ mod tests {
             message(Some(0), 1),
             message(Some(1), 1),
         ];
-        let carriers = Carriers::new(&specs, |_| true);
-        let flows: Vec<u32> = (0..6).map(|message| carriers.flow_of(message)).collect();
-        assert_eq!(flows, [0, 1, 2, 3, 0, 2]);
-        let open: Vec<bool> = (0..6).map(|flow| carriers.stays_open(flow)).collect();
-        assert_eq!(open, [true, false, true, false, false, false]);
-        assert_eq!((carriers.count(0), carriers.count(1)), (2, 1));
-        let own = Carriers::new(&specs, |_| false);
-        assert!((0..6).all(|message| own.flow_of(message) == message && !own.stays_open(message)));
+        let (firsts, known) = carriers(&specs, true);
+        assert_eq!(firsts, [0, 1, 2, 3, 0, 2]);
+        let shared = (0..6).filter(|&message| known.is_shared(MessageId::new(message)));
+        assert_eq!(shared.collect::<Vec<u32>>(), [0, 2]);
+        let count = |message| known.count(MessageId::new(message));
+        assert_eq!((count(0), count(1)), (2, 1));
+        let (own, none) = carriers(&specs, false);
+        assert_eq!(own, [0, 1, 2, 3, 4, 5]);
+        assert!((0..6).all(|message| !none.is_shared(MessageId::new(message))));
     }
 }

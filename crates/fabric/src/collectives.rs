@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairlane_units::{Bytes, NodeId, Time};
+use fairlane_units::{Bytes, MessageId, NodeId, Time};
 
 use crate::steps::{Local, Planned};
 use crate::{CollectiveRecord, MessageRecord, MessageSpec};
@@ -14,7 +14,7 @@ pub(crate) fn records(
     specs: &[MessageSpec],
     first: u32,
 ) -> Vec<CollectiveRecord> {
-    let slowdowns: BTreeMap<u32, Option<f64>> = match local.plan.collectives.is_empty() {
+    let slowdowns: BTreeMap<MessageId, Option<f64>> = match local.plan.collectives.is_empty() {
         true => BTreeMap::new(),
         false => messages.iter().map(|it| (it.id, it.slowdown())).collect(),
     };
@@ -75,13 +75,13 @@ fn collective(local: &Local, planned: &Planned, first: u32) -> CollectiveRecord 
 }
 
 /// The message that the end of a member waited for last; steps are numbered from `first`.
-fn last_message(local: &Local, [enters, leaves]: [u32; 2], first: u32) -> Option<u32> {
+fn last_message(local: &Local, [enters, leaves]: [u32; 2], first: u32) -> Option<MessageId> {
     let mut step = leaves;
     while step != enters {
         let node = local.last[step as usize]?;
         match node.checked_sub(first) {
             Some(before) => step = before,
-            None => return Some(node),
+            None => return Some(MessageId::new(node)),
         }
     }
     None
@@ -148,7 +148,7 @@ impl Wholes {
     /// A message begins when its source may send it, and ends when its source knows that it has arrived.
     fn add_messages(&mut self, messages: &[MessageRecord], specs: &[MessageSpec]) {
         for message in messages {
-            let spec = specs.get(message.id as usize);
+            let spec = specs.get(message.id.index());
             let ranks = self.ranks.get(&message.workload);
             let Some((spec, ranks)) = spec.zip(ranks) else {
                 continue;

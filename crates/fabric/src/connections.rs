@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use fairlane_host::PairId;
-use fairlane_units::{Bytes, Duration, Psn, Time};
+use fairlane_units::{Bytes, Duration, FlowId, MessageId, Psn, Time};
 
 use crate::packet::NONE;
 use crate::queue::Queue;
+use crate::traffic::FlowKind;
 
 /// The end of a connection has been closed.
 const CLOSED: u32 = NONE - 1;
@@ -62,15 +63,15 @@ pub(crate) struct Connections {
     /// At the host that posts, and at the other one.
     ends: [Vec<u32>; 2],
     /// Messages under way, by number, at the host that posts.
-    pub(crate) posted: BTreeMap<u32, Posted>,
-    /// Response packets that responders have sent more than once, by message or queue pair of an application.
-    pub(crate) repeats: BTreeMap<u32, u32>,
+    pub(crate) posted: BTreeMap<MessageId, Posted>,
+    /// Response packets that responders have sent more than once, by message.
+    pub(crate) repeats: BTreeMap<MessageId, u32>,
     /// Connections that stay open for several messages, by flow, at the host that posts.
-    standing: BTreeMap<u32, Standing>,
+    standing: BTreeMap<FlowId, Standing>,
     /// What they bring, by flow, at the other one.
-    arriving: BTreeMap<u32, Queue>,
+    arriving: BTreeMap<FlowId, Queue>,
     /// The first packet numbers of queue pairs that have replaced others, by flow, as each end knows them.
-    renewed: [BTreeMap<u32, u32>; 2],
+    renewed: [BTreeMap<FlowId, u32>; 2],
 }
 
 /// Which of the two ends.
@@ -92,8 +93,8 @@ impl Connections {
 
     /// What the host of an end knows of it.
     #[inline]
-    pub(crate) fn end(&self, flow: u32, side: Side) -> End {
-        match self.ends[side as usize][flow as usize] {
+    pub(crate) fn end(&self, flow: FlowId, side: Side) -> End {
+        match self.ends[side as usize][flow.index()] {
             NONE => End::Unknown,
             CLOSED => End::Closed,
             pair => End::Open(PairId::from_index(pair)),
@@ -102,23 +103,32 @@ impl Connections {
 
     /// The queue pair of an end that is open.
     #[inline]
-    pub(crate) fn pair(&self, flow: u32, side: Side) -> Option<PairId> {
+    pub(crate) fn pair(&self, flow: FlowId, side: Side) -> Option<PairId> {
         match self.end(flow, side) {
             End::Open(pair) => Some(pair),
             End::Unknown | End::Closed => None,
         }
     }
 
-    /// Counts a packet of a flow that has been sent again, by the responder or not.
+    /// Counts a packet that the responder of a flow has sent again.
     #[cold]
-    pub(crate) fn count_repeat(&mut self, flow: u32, psn: Psn, from_responder: bool) {
-        if from_responder {
-            let queue = self.arriving.get(&flow);
-            let message = queue.and_then(|queue| queue.of_response(psn));
-            *self.repeats.entry(message.unwrap_or(flow)).or_default() += 1;
-            return;
-        }
-        // Other queue pairs count themselves.
+    pub(crate) fn count_response_again(&mut self, flow: FlowId, kind: FlowKind, psn: Psn) {
+        let message = match kind {
+            FlowKind::Message(message) => message,
+            FlowKind::Shared(first) => {
+                let queue = self.arriving.get(&flow);
+                let message = queue.and_then(|queue| queue.of_response(psn));
+                message.unwrap_or(first)
+            }
+            FlowKind::Application(_) | FlowKind::Path(_) => return,
+        };
+        *self.repeats.entry(message).or_default() += 1;
+    }
+
+    /// Counts a packet that the requester of a flow has sent again, if that carries several messages: other queue pairs count
+    /// themselves.
+    #[cold]
+    pub(crate) fn count_request_again(&mut self, flow: FlowId, psn: Psn) {
         let standing = self.standing.get(&flow);
         let message = standing.and_then(|it| it.queue.of_request(psn));
         if let Some(posted) = message.and_then(|message| self.posted.get_mut(&message)) {
@@ -127,13 +137,13 @@ impl Connections {
     }
 
     /// A message of so many packets is posted on a connection that stays open.
-    pub(crate) fn queue(&mut self, flow: u32, message: u32, packets: u64) {
+    pub(crate) fn queue(&mut self, flow: FlowId, message: MessageId, packets: u64) {
         let standing = self.standing.entry(flow).or_default();
         standing.queue.push(message, packets);
     }
 
     /// The other end of such a connection learns what it will bring.
-    pub(crate) fn expect(&mut self, flow: u32, message: u32, packets: u64) {
+    pub(crate) fn expect(&mut self, flow: FlowId, message: MessageId, packets: u64) {
         self.arriving
             .entry(flow)
             .or_default()
@@ -141,45 +151,45 @@ impl Connections {
     }
 
     /// The message that has arrived next on such a connection, everything before packet `expected` having arrived.
-    pub(crate) fn next_arrived(&mut self, flow: u32, expected: Psn) -> Option<u32> {
+    pub(crate) fn next_arrived(&mut self, flow: FlowId, expected: Psn) -> Option<MessageId> {
         self.arriving.get_mut(&flow)?.next_before(expected)
     }
 
     /// The oldest message of such a connection that hasn't ended.
-    pub(crate) fn first_of_standing(&self, flow: u32) -> Option<u32> {
+    pub(crate) fn first_of_standing(&self, flow: FlowId) -> Option<MessageId> {
         self.standing.get(&flow)?.queue.first()
     }
 
     /// A message of such a connection has ended; returns how many of it have.
-    pub(crate) fn end_one(&mut self, flow: u32) -> u32 {
+    pub(crate) fn end_one(&mut self, flow: FlowId) -> u32 {
         let standing = self.standing.entry(flow).or_default();
         standing.queue.pop();
         standing.ended += 1;
         standing.ended
     }
 
-    pub(crate) fn open(&mut self, flow: u32, side: Side, pair: PairId) {
-        self.ends[side as usize][flow as usize] = pair.index() as u32;
+    pub(crate) fn open(&mut self, flow: FlowId, side: Side, pair: PairId) {
+        self.ends[side as usize][flow.index()] = pair.index() as u32;
     }
 
     /// Takes over what another part of the fabric knows of an end.
-    pub(crate) fn adopt(&mut self, other: &Self, flow: usize, side: Side) {
-        self.ends[side as usize][flow] = other.ends[side as usize][flow];
+    pub(crate) fn adopt(&mut self, other: &Self, flow: FlowId, side: Side) {
+        self.ends[side as usize][flow.index()] = other.ends[side as usize][flow.index()];
     }
 
     /// An end that is closed will be opened again, with this first packet number.
-    pub(crate) fn renew(&mut self, flow: u32, side: Side, first: u32) {
-        self.ends[side as usize][flow as usize] = NONE;
+    pub(crate) fn renew(&mut self, flow: FlowId, side: Side, first: u32) {
+        self.ends[side as usize][flow.index()] = NONE;
         self.renewed[side as usize].insert(flow, first);
     }
 
     /// The first packet number of a queue pair that is being opened.
-    pub(crate) fn first_of(&self, flow: u32, side: Side) -> u32 {
+    pub(crate) fn first_of(&self, flow: FlowId, side: Side) -> u32 {
         self.renewed[side as usize].get(&flow).copied().unwrap_or(0)
     }
 
-    pub(crate) fn close(&mut self, flow: u32, side: Side) {
-        self.ends[side as usize][flow as usize] = CLOSED;
+    pub(crate) fn close(&mut self, flow: FlowId, side: Side) {
+        self.ends[side as usize][flow.index()] = CLOSED;
         match side {
             Side::Requester => self.standing.remove(&flow).map(drop),
             Side::Responder => self.arriving.remove(&flow).map(drop),

@@ -4,10 +4,10 @@ use fairlane_host::Control;
 use fairlane_scenario::{Congestion, Error, Scenario};
 use fairlane_units::NodeId;
 
-use crate::MessageSpec;
 use crate::baseline::Baseline;
 use crate::routing::Graph;
 use crate::rules::Rules;
+use crate::spec::ConnectionSpec;
 
 /// Congestion controls by number: 0 is that of the fabric, the others are here.
 #[derive(Clone, Debug, Default)]
@@ -83,8 +83,8 @@ impl Controls {
         }
     }
 
-    /// The number of the control of a message.
-    pub(crate) fn of(&self, spec: &MessageSpec) -> u8 {
+    /// The number of the control of a connection.
+    pub(crate) fn of(&self, spec: &ConnectionSpec) -> u8 {
         let own = self.of_workload.get(spec.workload as usize);
         let own = own.or_else(|| self.of_tenant.get(spec.tenant.index()));
         own.copied().unwrap_or(0)

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use fairlane_engine::{Event, Stream, Wake};
 use fairlane_scenario::{Policy, SizeDistribution, SizeRange, Verb};
 use fairlane_transport::WorkRequest;
-use fairlane_units::{Bytes, Duration, NodeId, Time};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, QpId, Time};
 
 pub(crate) use agent::{Agent, Limits, Turns as AgentTurns};
 pub(crate) use build::{add_paths, build};
@@ -79,16 +79,20 @@ pub(crate) struct Endpoints {
 pub(crate) enum Output {
     /// A work request goes to a queue pair.
     Post {
-        flow: u32,
-        host: u32,
+        flow: FlowId,
+        host: HostId,
         request: WorkRequest,
     },
     /// The NIC is done with a work request of a message with several paths, which goes to its queue pair.
-    Begin(u32),
+    Begin(FlowId),
     /// The NIC of a host may do more once that has happened.
-    Advance(u32),
+    Advance(HostId),
     /// The NIC of a host pauses a class of what its switch sends, or ends that.
-    Pause { host: u32, class: u8, pause: bool },
+    Pause {
+        host: HostId,
+        class: u8,
+        pause: bool,
+    },
     /// The application has seen the end of an operation.
     Ended(u32),
 }
@@ -96,10 +100,9 @@ pub(crate) enum Output {
 /// A queue pair that stays open.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenPair {
-    /// Its message number: the place of its ends among the specifications.
-    pub(crate) message: u32,
+    pub(crate) flow: FlowId,
     /// The host of the requester.
-    pub(crate) host: u32,
+    pub(crate) host: HostId,
     pub(crate) verb: Verb,
     /// Work requests that the requester has and that haven't ended.
     pub(crate) posted: VecDeque<Wqe>,
@@ -133,7 +136,7 @@ pub(crate) enum Task {
 #[derive(Clone, Debug)]
 pub(crate) struct Application {
     pub(crate) workload: u32,
-    pub(crate) host: u32,
+    pub(crate) host: HostId,
     pub(crate) node: NodeId,
     /// Number among those of its workload and host.
     pub(crate) number: u32,
@@ -171,7 +174,7 @@ pub(crate) enum ValueSizes {
 #[derive(Clone, Debug)]
 pub(crate) struct Channel {
     pub(crate) application: u32,
-    pub(crate) pair: u32,
+    pub(crate) pair: QpId,
     pub(crate) server: NodeId,
     pub(crate) sizes: ValueSizes,
     pub(crate) stream: Stream,
@@ -192,7 +195,7 @@ pub(crate) struct Channel {
 /// An operation between posting and the report of its completion.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
-    pub(crate) id: u32,
+    pub(crate) id: MessageId,
     pub(crate) channel: u32,
     pub(crate) size: Bytes,
     pub(crate) start: Time,
@@ -227,7 +230,7 @@ impl Endpoints {
     }
 
     /// Takes in what another part of the fabric has, whose hosts are those on nodes of that part.
-    pub(crate) fn absorb(&mut self, mut other: Self, here: impl Fn(u32) -> bool) {
+    pub(crate) fn absorb(&mut self, mut other: Self, here: impl Fn(HostId) -> bool) {
         let first = self.operations.len() as u32;
         self.operations.append(&mut other.operations);
         for (at, channel) in other.channels.into_iter().enumerate() {
@@ -238,21 +241,20 @@ impl Endpoints {
                 batch.for_each(|operation| *operation += first);
             }
         }
-        let own = |host: u32| here(host);
-        let hosts = 0..self.pipelines.len() as u32;
-        for host in hosts.filter(|&host| own(host)) {
-            let at = host as usize;
+        let hosts = (0..self.pipelines.len() as u32).map(HostId::new);
+        for host in hosts.filter(|&host| here(host)) {
+            let at = host.index();
             std::mem::swap(&mut self.pipelines[at], &mut other.pipelines[at]);
             std::mem::swap(&mut self.agents[at], &mut other.agents[at]);
             std::mem::swap(&mut self.pacers[at], &mut other.pacers[at]);
         }
         for (at, pair) in other.pairs.into_iter().enumerate() {
-            if own(pair.host) {
+            if here(pair.host) {
                 self.pairs[at] = pair;
             }
         }
         for (at, application) in other.applications.into_iter().enumerate() {
-            if own(application.host) {
+            if here(application.host) {
                 self.applications[at] = application;
             }
         }

@@ -10,8 +10,8 @@ use crate::routing::{Graph, HostPort, Leg, PortPair, Routes};
 /// Switches of a path that are foreseen: one more than three tiers have. Together they fill a cache line.
 const FORESEEN: usize = 6;
 
-/// What packets of a message, or of a queue pair that stays open, have in common. It changes with routes
-/// only, and fills the cache line that is all of it that a hop touches.
+/// What packets of a flow have in common. It changes with routes only, and fills the cache line that is all of it that a hop
+/// touches.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Flow {
@@ -22,16 +22,19 @@ pub(crate) struct Flow {
     egress: [[u32; FORESEEN]; 2],
     /// The ports of requester and responder that all of its packets take.
     pub(crate) ports: PortPair,
+    /// The traffic class that hosts send its data in.
+    pub(crate) class: u8,
 }
 
 const _: () = assert!(size_of::<Flow>() == 64);
 
 impl Flow {
     /// A flow of which nothing is foreseen.
-    pub(crate) const fn new(tuple: FiveTuple, ports: PortPair) -> Self {
+    pub(crate) const fn new(tuple: FiveTuple, ports: PortPair, class: u8) -> Self {
         Self {
             tuple,
             ports,
+            class,
             egress: [[UNDECIDED; FORESEEN]; 2],
         }
     }

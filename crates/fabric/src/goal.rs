@@ -74,14 +74,18 @@ pub(crate) struct Goal {
 
 impl Goal {
     pub(crate) fn new(world: &World, stop: Option<Time>) -> Self {
-        let messages = world.schedule.next_start(&world.net.specs);
+        let messages = world.schedule.next_start(world.traffic.messages());
         let endpoints = world.endpoints.as_deref();
         let applications = endpoints.and_then(|all| all.first_start());
         Self {
             first: messages.into_iter().chain(applications).min(),
             stop,
-            last_start: world.net.specs.last().map_or(Time::ZERO, |spec| spec.start),
-            total: total_bytes(&world.net.specs),
+            last_start: world
+                .traffic
+                .messages()
+                .last()
+                .map_or(Time::ZERO, |spec| spec.start),
+            total: total_bytes(world.traffic.messages()),
         }
     }
 

@@ -1,10 +1,12 @@
 //! All hosts of a fabric, or of a part of it: NICs, and which of their queue pairs carry which flows.
 
+use std::sync::Arc;
+
 use fairlane_congestion::Environment;
 use fairlane_engine::Event;
 use fairlane_host::{Opening, PairId, Role, Start};
 use fairlane_scenario::{BaseRtt, Verb};
-use fairlane_units::{Bytes, Duration, HostId, NodeId, Psn};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, Psn};
 
 use crate::TraceEvent;
 use crate::baseline::Baseline;
@@ -13,17 +15,20 @@ use crate::network::Network;
 use crate::nic::Nic;
 use crate::ns3::Ns3;
 use crate::packet::PacketRecord;
+use crate::place::Announced;
 use crate::routing::{HostPort, PortPair};
+use crate::traffic::Traffic;
 
 /// Hosts with their NICs. None reads the state of another.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     pub(crate) nics: Vec<Nic>,
     pub(crate) connections: Connections,
+    pub(crate) traffic: Arc<Traffic>,
     pub(crate) baseline: Baseline,
     pub(crate) base_rtt: BaseRtt,
     /// Host number of each node; meaningless for switches.
-    pub(crate) host_of: Vec<u32>,
+    pub(crate) host_of: Vec<HostId>,
     /// In profile `hpcc-ns3`.
     pub(crate) ns3: Option<Box<Ns3>>,
 }
@@ -42,18 +47,36 @@ impl PacketRecord {
 
 impl Hosts {
     /// The host number of a node.
-    pub(crate) fn host(&self, node: NodeId) -> u32 {
+    pub(crate) fn host(&self, node: NodeId) -> HostId {
         self.host_of[node.index()]
     }
 
     /// The host and the plane of the lane with this number.
     #[inline]
-    pub(crate) fn lane(&self, number: u32) -> (u32, u8) {
+    pub(crate) fn lane(&self, number: u32) -> (HostId, u8) {
         let count = self.nics.len() as u32;
         if number < count {
-            return (number, 0);
+            return (HostId::new(number), 0);
         }
-        (number % count, (number / count) as u8)
+        (HostId::new(number % count), (number / count) as u8)
+    }
+
+    /// The NIC of a host.
+    #[inline]
+    pub(crate) fn nic(&self, host: HostId) -> &Nic {
+        &self.nics[host.index()]
+    }
+
+    /// The same, to have it do something.
+    #[inline]
+    pub(crate) fn nic_mut(&mut self, host: HostId) -> &mut Nic {
+        &mut self.nics[host.index()]
+    }
+
+    /// The NIC at a node.
+    #[inline]
+    pub(crate) fn nic_at(&self, node: NodeId) -> &Nic {
+        self.nic(self.host(node))
     }
 
     /// What all NICs have counted.
@@ -85,16 +108,12 @@ impl Hosts {
 
     /// The NIC of a host takes in a packet that has arrived; returns the port of the host that it came to.
     #[inline]
-    pub(crate) fn take_in(&mut self, net: &mut Network, host: u32, at: u32) -> u8 {
+    pub(crate) fn take_in(&mut self, net: &mut Network, host: HostId, at: u32) -> u8 {
         let packet = net.packets.get(at);
         let (flow, towards) = (packet.flow, packet.towards());
         let plane = net.port_at(flow, towards);
         if net.tracer.is_on() {
-            net.trace(
-                self.nics[host as usize].port(plane),
-                at,
-                TraceEvent::Received,
-            );
+            net.trace(self.nic(host).port(plane), at, TraceEvent::Received);
         }
         let packet = net.packets.get(at);
         net.counters.delivered.add(packet.wire);
@@ -103,55 +122,59 @@ impl Hosts {
             End::Unknown if packet.role() == Role::Request => Some(self.accept(net, flow)),
             End::Unknown | End::Closed => None,
         };
-        let heard = self.nics[host as usize].take_in(net, (plane, at), pair);
+        let heard = self.nic_mut(host).take_in(net, (plane, at), pair);
         if let (Some(ns3), Some(pair)) = (&mut self.ns3, pair) {
-            let nic = &mut self.nics[host as usize];
+            let nic = &mut self.nics[host.index()];
             ns3.follow(&mut net.engine, nic, (flow, pair), heard.shifted);
         }
         plane
     }
 
     /// Opens the end of a flow at the host that posts.
-    pub(crate) fn connect(&mut self, net: &Network, flow: u32) -> PairId {
+    pub(crate) fn connect(&mut self, net: &Network, flow: FlowId) -> PairId {
         self.open_end(net, flow, Side::Requester)
     }
 
     /// The queue pair that carries a message, which is about to be posted there; none if that has failed. It is opened if it
     /// isn't open yet.
-    pub(crate) fn carry(&mut self, net: &mut Network, message: u32) -> Option<PairId> {
-        let flow = net.carriers.flow_of(message);
+    pub(crate) fn carry(&mut self, net: &mut Network, message: MessageId) -> Option<PairId> {
+        let flow = self.traffic.flow_of(message);
         let pair = match self.connections.end(flow, Side::Requester) {
             End::Open(pair) => pair,
             End::Unknown => self.connect(net, flow),
             End::Closed => return None,
         };
-        if net.carriers.stays_open(flow) {
+        if self.traffic.is_shared(flow) {
             self.queue(net, (flow, pair), message);
         }
         Some(pair)
     }
 
     /// A message takes its place on a connection that stays open.
-    fn queue(&mut self, net: &mut Network, (flow, pair): (u32, PairId), message: u32) {
-        let spec = net.specs[message as usize];
+    fn queue(&mut self, net: &mut Network, (flow, pair): (FlowId, PairId), message: MessageId) {
+        let spec = *self.traffic.message(message);
         let packets = spec.size.get().div_ceil(u64::from(net.rules.mtu)).max(1);
-        let host = &self.nics[self.host(spec.source) as usize].host;
-        let requester = host.pair(pair).requester();
+        let requester = self.nic_at(spec.source).host.pair(pair).requester();
+        let begins = requester.next_position() + requester.bytes_to_send();
         if let Some(posted) = self.connections.posted.get_mut(&message) {
-            posted.begins = requester.next_position() + requester.bytes_to_send();
+            posted.begins = begins;
         }
         self.connections.queue(flow, message, packets);
         if net.place.owns(spec.destination) {
             self.connections.expect(flow, message, packets);
         } else {
-            let announced = (flow, message, packets);
+            let announced = Announced {
+                flow,
+                message,
+                packets,
+            };
             net.place.announce(spec.destination, announced);
         }
     }
 
     /// A message of a flow has ended; whether its connection is over: it was the last one, or the first that failed.
-    pub(crate) fn end_one(&mut self, net: &Network, flow: u32, succeeded: bool) -> bool {
-        if !net.carriers.stays_open(flow) {
+    pub(crate) fn end_one(&mut self, flow: FlowId, succeeded: bool) -> bool {
+        if !self.traffic.is_shared(flow) {
             return true;
         }
         // What was posted behind one that failed is flushed.
@@ -159,31 +182,32 @@ impl Hosts {
             return false;
         }
         let ended = self.connections.end_one(flow);
-        !succeeded || ended == net.carriers.count(flow)
+        !succeeded || ended == self.traffic.message_count(flow)
     }
 
     /// Returns a message that has arrived completely on a connection that stays open, the oldest first; `None` once all such
     /// messages have been returned.
-    pub(crate) fn next_arrived(&mut self, net: &Network, flow: u32) -> Option<u32> {
-        let node = net.specs[flow as usize].destination;
+    pub(crate) fn next_arrived(&mut self, flow: FlowId) -> Option<MessageId> {
+        let node = self.traffic.connection(flow).destination;
         let pair = self.connections.pair(flow, Side::Responder)?;
-        let host = &self.nics[self.host(node) as usize].host;
+        let host = &self.nic_at(node).host;
         let expected = host.pair(pair).responder().expected();
         self.connections.next_arrived(flow, expected)
     }
 
     /// Opens the other end, as the first packet comes.
     #[cold]
-    fn accept(&mut self, net: &Network, flow: u32) -> PairId {
+    fn accept(&mut self, net: &Network, flow: FlowId) -> PairId {
         self.open_end(net, flow, Side::Responder)
     }
 
-    fn open_end(&mut self, net: &Network, flow: u32, side: Side) -> PairId {
-        let spec = net.specs[flow as usize];
+    fn open_end(&mut self, net: &Network, flow: FlowId, side: Side) -> PairId {
+        let spec = self.traffic.connection(flow);
         let ends = (spec.source, spec.destination);
         let ports = net.ports_of(flow);
-        let control = net.controls.of(&spec);
-        let baseline = net.controls.baseline(control);
+        let controls = &self.traffic.controls;
+        let control = controls.of(&spec);
+        let baseline = controls.baseline(control);
         let trip = (baseline.unwrap_or(&self.baseline)).for_controller(
             &net.graph,
             self.base_rtt,
@@ -206,16 +230,15 @@ impl Hosts {
         };
         let (peer_rate, port) = (rate(there), here.1);
         let (here, there) = (self.host(here.0), self.host(there.0));
-        let subflow = net.is_subflow(flow);
         let opening = Opening {
             flow,
             port,
             class: spec.class,
             tenant: spec.tenant,
-            peer: HostId::new(there),
+            peer: there,
             peer_rate,
             environment,
-            group: spec.part_of.filter(|_| subflow),
+            group: spec.group,
         };
         let first = Psn::new(self.connections.first_of(flow, side));
         let start = Start {
@@ -224,24 +247,22 @@ impl Hosts {
             control,
             transport: None,
         };
-        let host = &mut self.nics[here as usize].host;
+        let host = &mut self.nic_mut(here).host;
         let pair = host.open_at(net.now(), &opening, start);
         self.connections.open(flow, side, pair);
         pair
     }
 
     /// Forgets an end of a flow; `settled` says that what it sent has arrived.
-    pub(crate) fn close_end(&mut self, net: &Network, flow: u32, side: Side, settled: bool) {
-        let spec = &net.specs[flow as usize];
+    pub(crate) fn close_end(&mut self, net: &Network, flow: FlowId, side: Side, settled: bool) {
+        let spec = self.traffic.connection(flow);
         let node = match side {
             Side::Requester => spec.source,
             Side::Responder => spec.destination,
         };
         let host = self.host(node);
         if let Some(pair) = self.connections.pair(flow, side) {
-            self.nics[host as usize]
-                .host
-                .close(net.now(), pair, settled);
+            self.nic_mut(host).host.close(net.now(), pair, settled);
             if let Some(ns3) = &mut self.ns3 {
                 ns3.forget(flow);
             }
@@ -268,12 +289,12 @@ impl Hosts {
         let Some((flow, timer)) = ns3.fires(&mut net.engine, number, event) else {
             return;
         };
-        let spec = net.specs[flow as usize];
+        let spec = self.traffic.connection(flow);
         let (side, node) = match spec.verb {
             Verb::Read => (Side::Responder, spec.destination),
             _ => (Side::Requester, spec.source),
         };
-        let nic = &mut self.nics[self.host_of[node.index()] as usize];
+        let nic = &mut self.nics[self.host_of[node.index()].index()];
         if let Some(pair) = self.connections.pair(flow, side) {
             nic.host.on_timer(net.engine.now(), pair, timer);
             ns3.arm_timers(&mut net.engine, nic, flow, pair);

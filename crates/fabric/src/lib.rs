@@ -69,6 +69,7 @@ mod steps;
 mod storm;
 pub mod topology;
 mod trace;
+mod traffic;
 mod valley;
 mod waits;
 mod waking;

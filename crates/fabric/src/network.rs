@@ -12,13 +12,11 @@ mod watchdog;
 use std::sync::Arc;
 
 use fairlane_engine::{Engine, Event, Key};
-use fairlane_units::{NodeId, PortId, Time};
+use fairlane_units::{FlowId, NodeId, PortId, Time};
 
 use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
-use crate::carriers::Carriers;
 use crate::connections::Side;
-use crate::controls::Controls;
 use crate::counters::Counters;
 use crate::flow::Flow;
 use crate::forwarding::{Forwarder, Plan};
@@ -33,7 +31,7 @@ use crate::spread::Shapes;
 use crate::trace::Tracer;
 use crate::waking::Waking;
 use crate::watchdog::Watchdog;
-use crate::{MessageSpec, PauseRecord, PortInfo};
+use crate::{PauseRecord, PortInfo};
 use deflection::Deflection;
 
 /// Links and switches, with the clock.
@@ -44,8 +42,6 @@ use deflection::Deflection;
 pub(crate) struct Network {
     pub(crate) engine: Engine,
     pub(crate) rules: Rules,
-    /// Congestion controls of some messages, with their rules.
-    pub(crate) controls: Arc<Controls>,
     pub(crate) ports: Vec<Port>,
     pub(crate) buffers: Vec<SharedBuffer>,
     pub(crate) packets: PacketPool,
@@ -53,17 +49,7 @@ pub(crate) struct Network {
     pub(crate) routes: Routes,
     /// Counts changes of the routes.
     pub(crate) epoch: u16,
-    /// Messages, then the queue pairs that stay open, as if each were a message.
-    pub(crate) specs: Arc<[MessageSpec]>,
-    /// How many of them are messages.
-    pub(crate) messages: usize,
-    /// The flows that carry messages.
-    pub(crate) carriers: Carriers,
-    /// The first of them that is a subflow of messages with several paths; those are behind all others.
-    pub(crate) subflows: usize,
-    /// The first of them whose work requests pass no NIC with costs.
-    pub(crate) piped: usize,
-    /// What the headers of messages say, by number.
+    /// What packets of each flow have in common.
     pub(crate) flows: Arc<Vec<Flow>>,
     /// How switches choose among equally short paths: what is the same everywhere, and each switch's state.
     pub(crate) plan: Plan,
@@ -85,12 +71,6 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// The rules under the congestion control of a flow.
-    pub(crate) fn rules_of(&self, flow: u32) -> &Rules {
-        let control = self.controls.of(&self.specs[flow as usize]);
-        self.controls.rules(control).unwrap_or(&self.rules)
-    }
-
     #[inline]
     pub(crate) const fn now(&self) -> Time {
         self.engine.now()
@@ -120,41 +100,23 @@ impl Network {
         self.pauses.order = order;
     }
 
-    /// Whether a flow outlasts its messages: then it is a queue pair that stays open.
     #[inline]
-    pub(crate) const fn stays_open(&self, flow: u32) -> bool {
-        flow as usize >= self.messages
-    }
-
-    /// Whether the work requests of a flow pass a NIC with costs.
-    #[inline]
-    pub(crate) const fn has_pipeline(&self, flow: u32) -> bool {
-        self.stays_open(flow) && (flow as usize) < self.piped
-    }
-
-    /// Whether a flow is one of several that carry the same messages.
-    #[inline]
-    pub(crate) const fn is_subflow(&self, flow: u32) -> bool {
-        flow as usize >= self.subflows
-    }
-
-    /// The number of a queue pair that stays open.
-    pub(crate) const fn pair_of(&self, flow: u32) -> u32 {
-        flow - self.messages as u32
+    pub(crate) fn flow(&self, flow: FlowId) -> &Flow {
+        &self.flows[flow.index()]
     }
 
     /// The ports of requester and responder that packets of a flow take.
     #[inline]
-    pub(crate) fn ports_of(&self, flow: u32) -> PortPair {
+    pub(crate) fn ports_of(&self, flow: FlowId) -> PortPair {
         match self.graph.ports {
             1 => [0, 0],
-            _ => self.flows[flow as usize].ports,
+            _ => self.flow(flow).ports,
         }
     }
 
     /// The port that packets of a flow take at its requester, or at its responder.
     #[inline]
-    pub(crate) fn port_at(&self, flow: u32, side: Side) -> u8 {
+    pub(crate) fn port_at(&self, flow: FlowId, side: Side) -> u8 {
         self.ports_of(flow)[side as usize]
     }
 

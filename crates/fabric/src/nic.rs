@@ -4,7 +4,7 @@ use fairlane_congestion::Reading;
 use fairlane_engine::{Engine, Event as Woken, Wake};
 use fairlane_host::{Arrival, Departure, Heard, Host, Measured, NO_ECHO, PairId, Role};
 use fairlane_transport::Unchecked;
-use fairlane_units::{NodeId, Psn, TenantId, Time};
+use fairlane_units::{FlowId, HostId, NodeId, Psn, TenantId, Time};
 use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
@@ -18,7 +18,7 @@ use crate::waking::Waking;
 #[derive(Clone, Debug)]
 pub(crate) struct Nic {
     /// Of its host.
-    pub(crate) number: u32,
+    pub(crate) number: HostId,
     pub(crate) node: NodeId,
     pub(crate) host: Host,
     /// By plane.
@@ -42,7 +42,7 @@ pub(crate) struct Lane {
 /// What a NIC has sent, as far as those behind it care.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     /// Whether it is the first transmission of the last packet of a work request.
     pub(crate) ends: bool,
     pub(crate) psn: Psn,
@@ -54,14 +54,15 @@ pub(crate) struct Sent {
 impl Nic {
     /// One of `count` NICs, whose host has `ports`.
     pub(crate) fn new(
-        (number, count): (u32, u32),
+        number: HostId,
+        count: u32,
         node: NodeId,
         ports: impl Iterator<Item = u32>,
         host: Host,
     ) -> Self {
         let lane = |(plane, port): (u32, u32)| Lane {
             port,
-            number: number + plane * count,
+            number: number.get() + plane * count,
             frames: PacketList::default(),
             wake: Wake::default(),
         };
@@ -294,9 +295,9 @@ impl Nic {
             return;
         };
         if at < self.alarm.deadline() {
-            let rank = Waking::Alarm.rank(u64::from(self.number));
+            let rank = Waking::Alarm.rank(u64::from(self.number.get()));
             let at = at.max(engine.now());
-            let component = Waking::Alarm.component(self.number);
+            let component = Waking::Alarm.component(self.number.get());
             self.alarm.arm(engine, at, rank, component);
         }
     }

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use fairlane_units::Time;
+use fairlane_units::{FlowId, MessageId, Time};
 
 /// Something that a host hears out of band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Notice {
-    /// Something that the first waits for has arrived: the second, a message.
-    Arrived(u32, u32),
+    /// Something that a message or step waits for has arrived: this message.
+    Arrived(u32, MessageId),
     /// The requester has closed a flow; whether all of it had arrived.
-    Closed(u32, bool),
+    Closed(FlowId, bool),
     /// What a work request of a flow is, which its packets don't say here.
-    Frame(u32, Frame),
+    Frame(FlowId, Frame),
     /// The requester has replaced the queue pair of a flow: the new one begins with this packet number.
-    Renewed(u32, u32),
+    Renewed(FlowId, u32),
     /// The other end of a flow knows that.
-    Ready(u32),
+    Ready(FlowId),
     /// The other end of a connection with several paths has one more receive, of this number.
     Granted(u32, u64),
 }
@@ -29,7 +29,7 @@ pub(crate) struct Frame {
     pub(crate) number: u32,
     /// The number behind its last packet.
     pub(crate) end: u32,
-    pub(crate) message: u32,
+    pub(crate) message: MessageId,
     /// Counts connections between the two that have failed before.
     pub(crate) epoch: u32,
     /// Whether it is a SEND; else a WRITE that somebody waits for.

@@ -6,6 +6,7 @@
 use fairlane_congestion::TIMERS;
 use fairlane_engine::{Engine, Event, Wake};
 use fairlane_host::PairId;
+use fairlane_units::FlowId;
 
 use crate::network::Network;
 use crate::nic::Nic;
@@ -21,7 +22,7 @@ pub(crate) struct Ns3 {
     slots: Vec<u32>,
     /// By slot, the flow and the deadlines of the controller of its data; they outlive the use of a slot, so
     /// that an old event is recognised.
-    timers: Vec<(u32, [Wake; TIMERS])>,
+    timers: Vec<(FlowId, [Wake; TIMERS])>,
     free: Vec<u32>,
 }
 
@@ -35,8 +36,8 @@ impl Ns3 {
         }
     }
 
-    fn slot(&mut self, flow: u32) -> u32 {
-        let slot = &mut self.slots[flow as usize];
+    fn slot(&mut self, flow: FlowId) -> u32 {
+        let slot = &mut self.slots[flow.index()];
         if *slot == NONE {
             *slot = self.free.pop().unwrap_or(self.timers.len() as u32);
             if *slot as usize == self.timers.len() {
@@ -54,7 +55,7 @@ impl Ns3 {
         &mut self,
         engine: &mut Engine,
         nic: &mut Nic,
-        (flow, pair): (u32, PairId),
+        (flow, pair): (FlowId, PairId),
         shifted: bool,
     ) {
         self.arm_timers(engine, nic, flow, pair);
@@ -71,7 +72,7 @@ impl Ns3 {
         &mut self,
         engine: &mut Engine,
         nic: &mut Nic,
-        flow: u32,
+        flow: FlowId,
         pair: PairId,
     ) {
         let (changed, timers) = nic.host.changed_timers(pair);
@@ -99,7 +100,7 @@ impl Ns3 {
         engine: &mut Engine,
         number: u32,
         event: Event,
-    ) -> Option<(u32, usize)> {
+    ) -> Option<(FlowId, usize)> {
         let number = (number - self.hosts) as usize;
         let timer = number % TIMERS;
         let (flow, wakes) = &mut self.timers[number / TIMERS];
@@ -107,8 +108,8 @@ impl Ns3 {
     }
 
     /// The queue pair of a flow has gone.
-    pub(crate) fn forget(&mut self, flow: u32) {
-        let slot = std::mem::replace(&mut self.slots[flow as usize], NONE);
+    pub(crate) fn forget(&mut self, flow: FlowId) {
+        let slot = std::mem::replace(&mut self.slots[flow.index()], NONE);
         if slot != NONE {
             self.timers[slot as usize]
                 .1

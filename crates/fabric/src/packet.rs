@@ -2,7 +2,7 @@
 
 use fairlane_congestion::Telemetry;
 use fairlane_engine::Event;
-use fairlane_units::Time;
+use fairlane_units::{FlowId, Time};
 use fairlane_wire::Opcode;
 use prefetch_index::prefetch_index;
 
@@ -70,8 +70,8 @@ pub(crate) struct PacketRecord {
     /// [`NONE`] if there is none, or [`UNDECIDED`]. On its way to a host it only says what to fetch: the host's
     /// port, if that is known.
     pub(crate) egress: u32,
-    /// Number of its flow: its message, or the queue pair that stays open; [`NONE`] for pause frames.
-    pub(crate) flow: u32,
+    /// Its flow; [`NONE`] for pause frames.
+    pub(crate) flow: FlowId,
     /// Bytes on the wire without gap.
     pub(crate) wire: u16,
     /// Payload.
@@ -124,7 +124,7 @@ impl PacketRecord {
             telemetry: NONE,
             sender: 0,
             egress: NONE,
-            flow: NONE,
+            flow: FlowId::new(NONE),
             wire,
             payload: 0,
             epoch: 0,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairlane_congestion::Telemetry;
 use fairlane_engine::Event;
-use fairlane_units::{NodeId, Time};
+use fairlane_units::{FlowId, MessageId, NodeId, Time};
 
 use crate::fork::Forks;
 use crate::notice::Notice;
@@ -36,7 +36,7 @@ impl Place {
     }
 
     /// Has the part of a node learn of a message that was posted: see [`Outbox::posted`].
-    pub(crate) fn announce(&mut self, node: NodeId, posted: (u32, u32, u64)) {
+    pub(crate) fn announce(&mut self, node: NodeId, posted: Announced) {
         let part = self.part_of[node.index()];
         self.outboxes[usize::from(part)].posted.push(posted);
     }
@@ -73,6 +73,14 @@ pub(crate) struct Crossing {
     pub(crate) record: u32,
 }
 
+/// A message that was posted on a connection that stays open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Announced {
+    pub(crate) flow: FlowId,
+    pub(crate) message: MessageId,
+    pub(crate) packets: u64,
+}
+
 /// What one part has for another.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
@@ -81,6 +89,6 @@ pub(crate) struct Outbox {
     /// Of the packets that carry labels, one after the other.
     pub(crate) forks: Vec<Forks>,
     pub(crate) notices: Vec<(Time, Notice)>,
-    /// Messages that were posted on connections that stay open: the flow, the message and how many packets it has.
-    pub(crate) posted: Vec<(u32, u32, u64)>,
+    /// Messages that were posted on connections that stay open.
+    pub(crate) posted: Vec<Announced>,
 }

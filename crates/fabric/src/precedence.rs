@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use fairlane_units::MessageId;
+
 use crate::MessageSpec;
 use crate::steps::{STEP, Steps};
 
@@ -23,14 +25,14 @@ impl Precedence {
         let nodes = specs.len() + steps.all.len();
         let mut joined = vec![1; specs.len()];
         for other in specs.iter().filter_map(|spec| spec.joins) {
-            joined[other as usize] += 1;
+            joined[other.index()] += 1;
         }
         let named = |node: u32| match node.checked_sub(STEP) {
             Some(step) => specs.len() as u32 + step,
             None => node,
         };
         let after = (0u32..).zip(specs);
-        let after = after.filter_map(|(number, spec)| Some((spec.after?, number)));
+        let after = after.filter_map(|(number, spec)| Some((spec.after?.get(), number)));
         let edges = steps.edges.iter();
         let edges = edges.map(|&(before, after)| (named(before), named(after)));
         let edges = || after.clone().chain(edges.clone());
@@ -63,6 +65,7 @@ impl Precedence {
         node: u32,
     ) -> impl Iterator<Item = u32> + '_ {
         let joined = specs.get(node as usize).and_then(|spec| spec.joins);
+        let joined = joined.map(MessageId::get);
         let of = |one: u32| {
             let at = one as usize;
             self.successors[self.first[at] as usize..self.first[at + 1] as usize].iter()

@@ -25,12 +25,12 @@ impl Rates {
 
     /// Takes in a look at a message; what hasn't changed isn't recorded.
     pub(crate) fn see(&mut self, event: fairlane_engine::Event, record: RateRecord) {
-        let known = &mut self.known[record.message as usize];
+        let known = &mut self.known[record.message.index()];
         if std::mem::replace(known, record.rate) == record.rate {
             return;
         }
         // Parts look at the same time, each at messages of its own.
-        self.records.order = record.message;
+        self.records.order = record.message.get();
         self.records.push(event, record);
     }
 

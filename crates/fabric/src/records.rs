@@ -2,7 +2,7 @@
 
 use fairlane_host::PairId;
 use fairlane_scenario::Verb;
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, MessageId, Time};
 
 use crate::baseline;
 use crate::connections::Side;
@@ -15,11 +15,11 @@ impl Hosts {
     pub(crate) fn record(
         &self,
         net: &Network,
-        (message, pair): (u32, Option<PairId>),
+        (message, pair): (MessageId, Option<PairId>),
         (finish, outcome): (Option<Time>, Outcome),
     ) -> MessageRecord {
-        let spec = &net.specs[message as usize];
-        let host = &self.nics[self.host(spec.source) as usize].host;
+        let spec = self.traffic.message(message);
+        let host = &self.nic_at(spec.source).host;
         let posted = self.connections.posted.get(&message);
         let (mut acknowledged, mut retransmitted) = (Bytes::ZERO, 0);
         if let Some(pair) = pair {
@@ -28,7 +28,7 @@ impl Hosts {
             acknowledged = position.saturating_sub(posted.map_or(Bytes::ZERO, |it| it.begins));
             retransmitted = requester.retransmitted();
         }
-        if net.carriers.stays_open(net.carriers.flow_of(message)) {
+        if self.traffic.is_shared(self.traffic.flow_of(message)) {
             retransmitted = posted.map_or(0, |posted| posted.retransmitted.into());
         }
         let acknowledged = match finish {
@@ -54,37 +54,37 @@ impl Hosts {
 
     /// How much of a message that is under way has been placed at its receiver: at the host that has posted it, if it asks
     /// for data. Of such a message behind others on its connection nothing is known.
-    pub(crate) fn placed_of(&self, net: &Network, record: &MessageRecord) -> Bytes {
+    pub(crate) fn placed_of(&self, record: &MessageRecord) -> Bytes {
         let (receiver, side) = match record.verb {
             Verb::Read => (record.source, Side::Requester),
             _ => (record.destination, Side::Responder),
         };
-        let flow = net.carriers.flow_of(record.id);
-        let shared = net.carriers.stays_open(flow);
+        let flow = self.traffic.flow_of(record.id);
+        let shared = self.traffic.is_shared(flow);
         if shared && record.verb.awaits_response() {
             return record.acknowledged;
         }
         let posted = self.connections.posted.get(&record.id);
         let begins = posted.map_or(Bytes::ZERO, |posted| posted.begins);
         let pair = self.connections.pair(flow, side);
-        let host = &self.nics[self.host(receiver) as usize].host;
+        let host = &self.nic_at(receiver).host;
         let placed = pair.map_or(Bytes::ZERO, |pair| host.pair(pair).placed());
         let placed = placed.saturating_sub(begins);
         placed.min(record.size).max(record.acknowledged)
     }
 
     /// What is known of a message before it is posted.
-    pub(crate) fn never_posted(&self, net: &Network, id: u32) -> MessageRecord {
-        let spec = &net.specs[id as usize];
+    pub(crate) fn never_posted(&self, net: &Network, id: MessageId) -> MessageRecord {
+        let (spec, flow) = (self.traffic.message(id), self.traffic.flow_of(id));
         let ends = (spec.source, spec.destination);
-        let pair = self.baseline.pair(&net.graph, net.ports_of(id), ends);
+        let pair = self.baseline.pair(&net.graph, net.ports_of(flow), ends);
         let standalone = baseline::standalone(pair, spec.size, net.rules.mtu);
         MessageRecord {
             id,
             workload: spec.workload,
             source: spec.source,
             destination: spec.destination,
-            source_port: net.flows[id as usize].tuple.source_port,
+            source_port: net.flow(flow).tuple.source_port,
             destination_port: spec.destination_port,
             class: spec.class,
             size: spec.size,

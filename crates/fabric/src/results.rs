@@ -5,7 +5,7 @@ mod collective;
 use std::collections::BTreeMap;
 
 use fairlane_scenario::Verb;
-use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, MessageId, NodeId, PathId, PortId, Rate, TenantId, Time};
 use serde::Serialize;
 
 use crate::capture::CaptureRecord;
@@ -88,7 +88,7 @@ pub struct PathRecord {
     /// The other host.
     pub destination: NodeId,
     /// Number of the path in its connection.
-    pub path: u32,
+    pub path: PathId,
     /// UDP source port in the first connection.
     pub source_port: u16,
     /// Connections that had it.
@@ -104,7 +104,7 @@ pub struct PathRecord {
     /// Connections in which another path was used in its place at the end, as both take the same way.
     pub twins: u64,
     /// That path, in the last connection.
-    pub twin_of: Option<u32>,
+    pub twin_of: Option<PathId>,
     /// Mean of what connections knew of its round trip at the end.
     pub round_trip: Option<Duration>,
     /// Mean of what they knew of its capacity.
@@ -165,8 +165,8 @@ pub struct NicRecord {
 /// One message, posted on a queue pair of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageRecord {
-    /// Number of the message, in order of start.
-    pub id: u32,
+    /// Number of the message, in order of start; operations of applications come behind messages.
+    pub id: MessageId,
     /// Index of its workload in the scenario.
     pub workload: u32,
     /// The host that posted it: the sender, or of a READ the receiver.
@@ -528,7 +528,7 @@ pub struct RateRecord {
     /// When it was seen.
     pub time: Time,
     /// The message.
-    pub message: u32,
+    pub message: MessageId,
     /// The rate of its queue pair.
     pub rate: Rate,
 }

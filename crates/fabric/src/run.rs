@@ -62,8 +62,8 @@ impl Simulation {
     /// most of the time.
     pub fn threads_that_pay(&self, cores: usize) -> usize {
         let mtu = u64::from(self.world.net.rules.mtu);
-        let specs = &self.world.net.specs[..self.world.net.messages];
-        let packets: u64 = specs.iter().map(|spec| spec.size.get().div_ceil(mtu)).sum();
+        let messages = self.world.traffic.messages().iter();
+        let packets: u64 = messages.map(|spec| spec.size.get().div_ceil(mtu)).sum();
         if packets < PACKETS_MIN { 1 } else { cores }
     }
 
@@ -78,7 +78,12 @@ impl Simulation {
             Some(_) => 1,
             None => threads.max(1),
         };
-        let cut = Cut::new(&self.world.net, &self.world.faults, most);
+        let cut = Cut::new(
+            &self.world.net,
+            &self.world.traffic,
+            &self.world.faults,
+            most,
+        );
         if cut.parts < 2 || cut.lookahead.is_zero() {
             let threading = Threading {
                 threads: 1,

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use fairlane_engine::Stream;
 use fairlane_scenario::{Connections, Scenario, Verb, Workload};
 use fairlane_transport::{Operation, Remote, WorkRequest};
-use fairlane_units::{Bytes, NodeId, Time};
+use fairlane_units::{Bytes, FlowId, MessageId, NodeId, Time};
 
 use crate::MessageSpec;
-use crate::carriers::Carriers;
 use crate::five_tuple::FiveTuple;
 use crate::flow::Flow;
 use crate::precedence::Precedence;
 use crate::routing::{Graph, PortPair, Seeds};
 use crate::rules::Rules;
+use crate::spec::ConnectionSpec;
 use crate::steps::{Local, Steps};
+use crate::traffic::Traffic;
 
 /// Messages still to be posted, and local steps. Both are nodes: the steps are numbered behind the messages.
 #[derive(Clone, Debug)]
@@ -30,6 +31,15 @@ pub(crate) struct Schedule {
     pub(crate) delayed: BTreeSet<(Time, u32)>,
     pub(crate) local: Local,
     messages: u32,
+}
+
+/// What happens in a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// A message is posted.
+    Message(MessageId),
+    /// A local step, by index.
+    Step(u32),
 }
 
 impl Schedule {
@@ -55,9 +65,12 @@ impl Schedule {
         schedule
     }
 
-    /// The step that a node is, unless it is a message.
-    pub(crate) const fn step_of(&self, node: u32) -> Option<u32> {
-        node.checked_sub(self.messages)
+    /// What a node is.
+    pub(crate) const fn node(&self, node: u32) -> Node {
+        match node.checked_sub(self.messages) {
+            Some(step) => Node::Step(step),
+            None => Node::Message(MessageId::new(node)),
+        }
     }
 
     /// The node that a step is.
@@ -67,17 +80,17 @@ impl Schedule {
 
     /// The earliest time of a node.
     pub(crate) fn start_of(&self, specs: &[MessageSpec], node: u32) -> Time {
-        match self.step_of(node) {
-            Some(step) => self.local.step(step).start,
-            None => specs[node as usize].start,
+        match self.node(node) {
+            Node::Step(step) => self.local.step(step).start,
+            Node::Message(message) => specs[message.index()].start,
         }
     }
 
     /// The host that posts a message, or has a step.
     pub(crate) fn host_of(&self, specs: &[MessageSpec], node: u32) -> NodeId {
-        match self.step_of(node) {
-            Some(step) => self.local.step(step).host,
-            None => specs[node as usize].source,
+        match self.node(node) {
+            Node::Step(step) => self.local.step(step).host,
+            Node::Message(message) => specs[message.index()].source,
         }
     }
 
@@ -109,14 +122,14 @@ impl Schedule {
     pub(crate) fn outlasts(&self, until: Time) -> bool {
         let due = self.due[self.next..].iter();
         let mut delayed = self.delayed.iter();
-        let is_message = |node: u32| self.step_of(node).is_none();
+        let is_message = |node: u32| matches!(self.node(node), Node::Message(_));
         // What is due later comes last.
-        due.rev().take(SOON).any(|&node| match self.step_of(node) {
-            Some(step) => {
+        due.rev().take(SOON).any(|&node| match self.node(node) {
+            Node::Step(step) => {
                 let step = self.local.step(step);
                 step.start.saturating_add(step.time) > until
             }
-            None => true,
+            Node::Message(_) => true,
         }) || delayed.next_back().is_some_and(|&(due, _)| due > until)
             || delayed.any(|&(_, node)| is_message(node))
     }
@@ -125,43 +138,40 @@ impl Schedule {
 /// So many of what is due are looked at, from the last, for one that takes long.
 const SOON: usize = 64;
 
-/// What the headers of messages say. Source ports are the entropy that ECMP hashes: counted from 10000 for
+/// The flows of a run, by number, with the labels of their packets. Source ports are the entropy that ECMP hashes: counted from 10000 for
 /// each pair of hosts as in HPCC's simulator, else random among the dynamic ports (RFC 6335) as network
 /// NICs draw them.
 pub(crate) fn flows(
-    specs: &[MessageSpec],
+    traffic: &Traffic,
     workloads: &[Workload],
     rules: &Rules,
     graph: &Graph,
-    carriers: &Carriers,
 ) -> Vec<Flow> {
     let mut chooser = PortChooser::new(graph, rules.seeds);
     let mut counts = BTreeMap::new();
-    let mut source_port = |message: u64, spec: &MessageSpec| {
+    let mut source_port = |flow: FlowId, spec: &ConnectionSpec| {
         if !rules.quirks.five_tuples {
-            let drawn = Stream::new(rules.seed, SOURCE_PORTS | message).below(1 << 14);
+            let stream = SOURCE_PORTS | u64::from(flow.get());
+            let drawn = Stream::new(rules.seed, stream).below(1 << 14);
             return 0xc000 | drawn as u16;
         }
         let pair = (spec.source, spec.destination);
         let count: &mut u16 = counts.entry(pair).or_insert(10_000);
         std::mem::replace(count, count.wrapping_add(1))
     };
-    let mut tuple = |(message, spec): (u64, &MessageSpec)| FiveTuple {
-        source: spec.source,
-        destination: spec.destination,
-        source_port: source_port(message, spec),
-        destination_port: rules.destination_port(spec.destination_port),
-    };
-    let flow = |(number, spec): (u64, &MessageSpec)| {
-        let tuple = tuple((number, spec));
+    let label = |flow: FlowId| {
+        let spec = traffic.connection(flow);
+        let tuple = FiveTuple {
+            source: spec.source,
+            destination: spec.destination,
+            source_port: source_port(flow, &spec),
+            destination_port: rules.destination_port(spec.destination_port),
+        };
         let stated = spec.stated_plane(workloads, graph.planes);
-        Flow::new(tuple, chooser.ports(&tuple, 0, stated))
+        let ports = chooser.ports(&tuple, 0, stated);
+        Flow::new(tuple, ports, spec.class)
     };
-    let mut flows: Vec<Flow> = (0..).zip(specs).map(flow).collect();
-    for message in 0..flows.len() as u32 {
-        flows[message as usize] = flows[carriers.flow_of(message) as usize];
-    }
-    flows
+    traffic.flows().map(label).collect()
 }
 
 /// Whether a message may share a connection with others of the same number.
@@ -236,7 +246,7 @@ fn behind(pairs: &[PortPair], first: usize, further: usize) -> usize {
 const SOURCE_PORTS: u64 = 1 << 62;
 
 /// What a message asks of its queue pair.
-pub(crate) fn work_request(message: u32, spec: &MessageSpec) -> WorkRequest {
+pub(crate) fn work_request(message: MessageId, spec: &MessageSpec) -> WorkRequest {
     let remote = Remote::default();
     let operation = match spec.verb {
         Verb::Write => Operation::Write(remote),
@@ -249,7 +259,7 @@ pub(crate) fn work_request(message: u32, spec: &MessageSpec) -> WorkRequest {
             swap: 1,
         },
     };
-    WorkRequest::new(u64::from(message), operation, spec.size)
+    WorkRequest::new(u64::from(message.get()), operation, spec.size)
 }
 
 /// Whether a message arrives at the host that posted it.

@@ -1,13 +1,13 @@
 //! A run, from scenario to results.
 
 use fairlane_scenario::{Error, Loaded, Workload};
-use fairlane_units::Time;
+use fairlane_units::{MessageId, Time};
 
 use crate::build;
 use crate::forwarding::iofd::Misrule;
 use crate::steps::Steps;
 use crate::topology::Topology;
-use crate::workload::Traffic;
+use crate::workload::Generated;
 use crate::world::World;
 use crate::{MessageSpec, workload};
 
@@ -25,8 +25,8 @@ impl Simulation {
     /// If topology, workloads or buffers don't fit together.
     pub fn new(loaded: &Loaded) -> Result<Self, Error> {
         let topology = build_topology(loaded)?;
-        let traffic = generate(loaded, &topology)?;
-        Self::build(loaded, &topology, (traffic.messages, traffic.steps))
+        let generated = generate(loaded, &topology)?;
+        Self::build(loaded, &topology, generated)
     }
 
     /// Builds the fabric of a scenario with `messages` instead of those that its workloads generate.
@@ -44,7 +44,8 @@ impl Simulation {
         let topology = build_topology(loaded)?;
         workload::check(&messages, &loaded.scenario, &topology)?;
         let messages = workload::by_start(messages);
-        Self::build(loaded, &topology, (messages, Steps::default()))
+        let steps = Steps::default();
+        Self::build(loaded, &topology, Generated { messages, steps })
     }
 
     /// As [`Simulation::with_messages`], of messages in order of start of which some are those of the workloads: `origins` has their places among
@@ -55,7 +56,7 @@ impl Simulation {
     pub fn with_changes(
         loaded: &Loaded,
         messages: Vec<MessageSpec>,
-        origins: &[Option<u32>],
+        origins: &[Option<MessageId>],
     ) -> Result<Self, Error> {
         let topology = build_topology(loaded)?;
         workload::check(&messages, &loaded.scenario, &topology)?;
@@ -63,7 +64,7 @@ impl Simulation {
             true => generate(loaded, &topology)?.steps.moved(origins)?,
             false => Steps::default(),
         };
-        Self::build(loaded, &topology, (messages, steps))
+        Self::build(loaded, &topology, Generated { messages, steps })
     }
 
     /// Has switches that move flows in order break a rule: only tests may want that.
@@ -74,13 +75,9 @@ impl Simulation {
         }
     }
 
-    fn build(
-        loaded: &Loaded,
-        topology: &Topology,
-        traffic: (Vec<MessageSpec>, Steps),
-    ) -> Result<Self, Error> {
+    fn build(loaded: &Loaded, topology: &Topology, generated: Generated) -> Result<Self, Error> {
         let stop = loaded.scenario.stop.map(|span| Time::ZERO + span);
-        let world = build::world(loaded, topology, traffic)?;
+        let world = build::world(loaded, topology, generated)?;
         Ok(Self { world, stop })
     }
 }
@@ -94,7 +91,7 @@ pub fn messages(loaded: &Loaded) -> Result<Vec<MessageSpec>, Error> {
     Ok(generate(loaded, &build_topology(loaded)?)?.messages)
 }
 
-fn generate(loaded: &Loaded, topology: &Topology) -> Result<Traffic, Error> {
+fn generate(loaded: &Loaded, topology: &Topology) -> Result<Generated, Error> {
     let (scenario, inputs) = (&loaded.scenario, &loaded.inputs);
     let (workloads, tenants) = (&scenario.workload, &scenario.tenant);
     workload::traffic(workloads, tenants, inputs, topology, scenario.seed)

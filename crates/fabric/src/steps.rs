@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fairlane_program::Instance;
 use fairlane_scenario::Error;
-use fairlane_units::{Duration, NodeId, Time};
+use fairlane_units::{Duration, MessageId, NodeId, Time};
 
 /// Added to the index of a step where nodes are named before it is known how many messages there are.
 pub(crate) const STEP: u32 = 1 << 31;
@@ -57,11 +57,11 @@ impl Steps {
     ///
     /// # Errors
     /// If another is missing, or is there more than once.
-    pub(crate) fn moved(mut self, origins: &[Option<u32>]) -> Result<Self, Error> {
+    pub(crate) fn moved(mut self, origins: &[Option<MessageId>]) -> Result<Self, Error> {
         let mut places: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (place, origin) in (0u32..).zip(origins) {
             if let Some(origin) = origin {
-                places.entry(*origin).or_default().push(place);
+                places.entry(origin.get()).or_default().push(place);
             }
         }
         let find = |node: &mut u32| -> Result<(), Error> {

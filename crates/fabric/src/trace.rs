@@ -1,6 +1,9 @@
 //! Packets one by one, at chosen nodes.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fairlane_units::Bytes;
 
 use crate::TraceRecord;
 use crate::log::Log;
@@ -9,13 +12,21 @@ use crate::log::Log;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracer {
     pub(crate) nodes: BTreeSet<u32>,
+    /// What flows carry, by flow, where that is known beforehand; it ends sequence numbers.
+    pub(crate) lengths: Arc<[Bytes]>,
     pub(crate) records: Log<TraceRecord>,
 }
 
 impl Tracer {
-    pub(crate) fn new(nodes: &[u32]) -> Self {
+    /// Of flows that carry so much, by flow, as far as that is known beforehand.
+    pub(crate) fn new(nodes: &[u32], lengths: impl Iterator<Item = Bytes>) -> Self {
+        let lengths = match nodes {
+            [] => Arc::default(),
+            _ => lengths.collect(),
+        };
         Self {
             nodes: nodes.iter().copied().collect(),
+            lengths,
             records: Log::default(),
         }
     }

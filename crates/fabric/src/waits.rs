@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use fairlane_units::PortId;
+use fairlane_units::{FlowId, PortId};
 
 use crate::fork::Fork;
 use crate::network::Network;
@@ -21,11 +21,11 @@ pub(crate) enum Waiter {
     Paused {
         port: u32,
         class: u8,
-        first: (u32, u32),
+        first: (FlowId, u32),
         bytes: u32,
     },
     /// A packet of a flow that a switch holds, by its place.
-    Held { switch: u32, flow: u32, at: u32 },
+    Held { switch: u32, flow: FlowId, at: u32 },
 }
 
 /// Waiters, each of which waits for the next one, and the last one for the first.
@@ -274,6 +274,8 @@ fn find_cycle(next: &[Vec<u32>]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use fairlane_units::FlowId;
+
     use super::{Waiter, Waits, find_cycle};
 
     /// Waiters, of which the first `ports` are paused ports and the others packets that are held.
@@ -283,12 +285,12 @@ mod tests {
             let paused = Waiter::Paused {
                 port: number,
                 class: 3,
-                first: (0, 0),
+                first: (FlowId::new(0), 0),
                 bytes: 0,
             };
             let held = Waiter::Held {
                 switch: 0,
-                flow: 0,
+                flow: FlowId::new(0),
                 at: number,
             };
             let waiter = waits.add(if number < ports { paused } else { held });

@@ -17,15 +17,18 @@ mod subflows;
 mod watch;
 mod witness;
 
+pub(crate) use account::Account;
 pub(crate) use merge::merge;
 pub(crate) use watch::look;
 pub(crate) use witness::applications_go_on;
+
+use std::sync::Arc;
 
 use fairlane_engine::Event;
 use fairlane_host::{Event as Heard, PairId};
 use fairlane_scenario::Tenant;
 use fairlane_transport::Status;
-use fairlane_units::{Bytes, Duration, Time};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, Time};
 
 use crate::chosen::Chosen;
 use crate::connections::Side;
@@ -43,6 +46,7 @@ use crate::rates::Rates;
 use crate::sampler::Sampler;
 use crate::schedule::{Schedule, arrives_at_source};
 use crate::storm::Storms;
+use crate::traffic::{FlowKind, Traffic};
 use crate::waking::{Waking, control};
 use crate::watch::Watch;
 use crate::{Ending, Flux, MessageRecord};
@@ -54,6 +58,7 @@ const FETCHED: usize = 4;
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) net: Network,
+    pub(crate) traffic: Arc<Traffic>,
     pub(crate) hosts: Hosts,
     pub(crate) endpoints: Option<Box<Endpoints>>,
     /// If messages have several paths.
@@ -63,7 +68,7 @@ pub(crate) struct World {
     pub(crate) notices: Notices,
     pub(crate) records: Log<MessageRecord>,
     /// By record, its flow and the least that its ideal time can be if that was moved; empty if flows aren't.
-    pub(crate) moved: Log<(u32, Option<Duration>)>,
+    pub(crate) moved: Log<(FlowId, Option<Duration>)>,
     /// Records that there must be at the end; applications that haven't ended count as one each.
     pub(crate) owed: usize,
     pub(crate) sampler: Sampler,
@@ -86,7 +91,7 @@ pub(crate) struct World {
     /// Packets that were under way at the end, once they have been counted.
     pub(crate) left: Option<Flux>,
     /// The message that was found last to have so much to send that the run goes on.
-    pub(crate) witness: u32,
+    pub(crate) witness: Option<MessageId>,
 }
 
 impl World {
@@ -193,8 +198,8 @@ impl World {
         if port.on_switch {
             self.net.send_from_switch(number);
         } else {
-            let host = port.owner;
-            let plane = self.hosts.nics[host as usize].plane_of(number);
+            let host = HostId::new(port.owner);
+            let plane = self.hosts.nic(host).plane_of(number);
             self.send_from_plane(host, plane);
         }
     }
@@ -203,7 +208,7 @@ impl World {
     /// would need more registers than there are.
     #[inline(never)]
     fn on_host_arrival(&mut self, sender: u32, came: AtHost) {
-        let host = self.net.ports[sender as usize].peer_owner;
+        let host = HostId::new(self.net.ports[sender as usize].peer_owner);
         match came {
             AtHost::Packet(at) => {
                 if self.endpoints.is_none() || !self.is_held(host, at) {
@@ -212,7 +217,7 @@ impl World {
             }
             AtHost::Pause(ends) => {
                 let receiver = self.net.ports[sender as usize].peer;
-                let nic = &mut self.hosts.nics[host as usize];
+                let nic = self.hosts.nic_mut(host);
                 let plane = nic.plane_of(receiver);
                 nic.on_pause(&self.net, plane);
                 if ends {
@@ -224,7 +229,7 @@ impl World {
 
     /// The NIC of a host takes in a packet.
     #[inline]
-    fn take_in(&mut self, host: u32, at: u32) {
+    fn take_in(&mut self, host: HostId, at: u32) {
         let plane = self.hosts.take_in(&mut self.net, host, at);
         self.on_events(host, self.net.now());
         self.send_from_plane(host, plane);
@@ -232,15 +237,15 @@ impl World {
 
     /// Sees to what applications hear from the NIC of a host; what was sent is on the wire `by` then.
     #[inline]
-    fn on_events(&mut self, host: u32, by: Time) {
-        while let Some(event) = self.hosts.nics[host as usize].host.poll_event() {
+    fn on_events(&mut self, host: HostId, by: Time) {
+        while let Some(event) = self.hosts.nic_mut(host).host.poll_event() {
             match event {
                 Heard::Completed {
                     flow,
                     pair,
                     status,
                     id,
-                } if self.net.is_subflow(flow) => {
+                } if self.traffic.is_path(flow) => {
                     subflows::on_completed(self, (flow, pair), id, status);
                 }
                 Heard::Completed {
@@ -248,30 +253,22 @@ impl World {
                     pair,
                     status,
                     id,
-                } => self.on_completed((flow, pair), id as u32, status, by),
-                Heard::Received { flow, .. } if self.net.is_subflow(flow) => {
-                    subflows::on_received(self, flow);
-                }
+                } => self.on_completed((flow, pair), id, status, by),
                 Heard::Received { flow, placed, .. } => self.on_received(flow, placed),
             }
         }
     }
 
     /// A work request has ended.
-    fn on_completed(
-        &mut self,
-        (flow, pair): (u32, PairId),
-        message: u32,
-        status: Status,
-        by: Time,
-    ) {
-        if self.net.stays_open(flow) {
-            self.on_wqe_end(self.net.pair_of(flow), status, by);
+    fn on_completed(&mut self, (flow, pair): (FlowId, PairId), id: u64, status: Status, by: Time) {
+        if let Some(qp) = self.traffic.kind(flow).qp() {
+            self.on_wqe_end(qp, status, by);
             return;
         }
+        let message = MessageId::new(id as u32);
         let succeeded = status == Status::Success;
         self.finish(message, Some(pair), status);
-        if self.hosts.end_one(&self.net, flow, succeeded) {
+        if self.hosts.end_one(flow, succeeded) {
             self.hosts
                 .close_end(&self.net, flow, Side::Requester, succeeded);
             self.disconnect(flow, succeeded);
@@ -283,65 +280,76 @@ impl World {
 
     /// Payload of a message has arrived; each packet is a message of its own for the transport if it is
     /// placed directly, so it is the application that knows how much there is to come.
-    fn on_received(&mut self, flow: u32, placed: Bytes) {
-        if self.net.carriers.stays_open(flow) {
-            while let Some(message) = self.hosts.next_arrived(&self.net, flow) {
-                // Those that fetch something have arrived at their source.
-                if !arrives_at_source(self.net.specs[message as usize].verb) {
+    fn on_received(&mut self, flow: FlowId, placed: Bytes) {
+        match self.traffic.kind(flow) {
+            FlowKind::Shared(_) => {
+                while let Some(message) = self.hosts.next_arrived(flow) {
+                    // Those that fetch something have arrived at their source.
+                    if !arrives_at_source(self.traffic.message(message).verb) {
+                        self.on_message_received(message);
+                    }
+                }
+            }
+            FlowKind::Message(message) => {
+                let in_order = !self.net.rules.transport.direct_placement;
+                if in_order || placed == self.traffic.message(message).size {
                     self.on_message_received(message);
                 }
             }
-            return;
-        }
-        let net = &self.net;
-        let whole =
-            !net.rules.transport.direct_placement || placed == net.specs[flow as usize].size;
-        if whole && !net.stays_open(flow) {
-            self.on_message_received(flow);
+            FlowKind::Path(_) => subflows::on_received(self, flow),
+            FlowKind::Application(_) => {}
         }
     }
 
     /// Sends the next packet of a host to each plane whose transmitter is free.
-    pub(crate) fn send_from_host(&mut self, host: u32) {
-        for plane in self.hosts.nics[host as usize].planes() {
+    pub(crate) fn send_from_host(&mut self, host: HostId) {
+        for plane in self.hosts.nic(host).planes() {
             self.send_from_plane(host, plane);
         }
     }
 
     /// Sends the next packet of a host to a plane if its transmitter is free.
     #[inline]
-    pub(crate) fn send_from_plane(&mut self, host: u32, plane: u8) {
-        let nic = &mut self.hosts.nics[host as usize];
+    pub(crate) fn send_from_plane(&mut self, host: HostId, plane: u8) {
+        let nic = &mut self.hosts.nics[host.index()];
         let sent = match self.endpoints.as_deref_mut() {
             None => nic.send(&mut self.net, plane, |_, pair| Ok(pair)),
-            Some(endpoints) => send_admitted(&mut self.net, nic, plane, endpoints),
+            Some(endpoints) => send_admitted(&mut self.net, &self.traffic, nic, plane, endpoints),
         };
         if let Some(sent) = sent {
             self.on_sent((host, plane), &sent);
         }
-        self.hosts.nics[host as usize].arm_alarm(&mut self.net.engine);
+        self.hosts.nics[host.index()].arm_alarm(&mut self.net.engine);
     }
 
     /// What a packet that leaves means to those behind it.
     #[inline]
-    fn on_sent(&mut self, (host, plane): (u32, u8), sent: &Sent) {
+    fn on_sent(&mut self, (host, plane): (HostId, u8), sent: &Sent) {
         if sent.again {
             let connections = &mut self.hosts.connections;
-            connections.count_repeat(sent.flow, sent.psn, sent.from_responder);
+            match sent.from_responder {
+                true => {
+                    let kind = self.traffic.kind(sent.flow);
+                    connections.count_response_again(sent.flow, kind, sent.psn);
+                }
+                false => connections.count_request_again(sent.flow, sent.psn),
+            }
         }
-        if self.endpoints.is_some() && self.net.has_pipeline(sent.flow) {
+        if self.endpoints.is_some()
+            && let Some(qp) = self.traffic.charged_qp(sent.flow)
+        {
             // Of an unreliable service, work requests end when their last packet is on the wire.
-            let port = self.hosts.nics[host as usize].port(plane);
+            let port = self.hosts.nic(host).port(plane);
             self.on_events(host, self.net.ports[port as usize].free_at);
             if sent.ends {
-                self.on_wqe_sent(self.net.pair_of(sent.flow));
+                self.on_wqe_sent(qp);
             }
         }
     }
 
     fn on_nic_wake(&mut self, number: u32, event: Event) {
         let (host, plane) = self.hosts.lane(number);
-        let lane = &mut self.hosts.nics[host as usize].lanes[usize::from(plane)];
+        let lane = &mut self.hosts.nics[host.index()].lanes[usize::from(plane)];
         if lane.wake.fires(&mut self.net.engine, event) {
             self.send_from_plane(host, plane);
         }
@@ -353,8 +361,9 @@ impl World {
             return;
         };
         if nic.on_alarm(&mut self.net.engine, event) {
-            self.on_events(number, self.net.now());
-            self.send_from_host(number);
+            let host = HostId::new(number);
+            self.on_events(host, self.net.now());
+            self.send_from_host(host);
         }
     }
 }
@@ -369,12 +378,14 @@ fn has_ended(world: &World) -> bool {
 #[inline(never)]
 fn send_admitted(
     net: &mut Network,
+    traffic: &Traffic,
     nic: &mut Nic,
     plane: u8,
     endpoints: &mut Endpoints,
 ) -> Option<Sent> {
-    let (host, now, messages) = (nic.number, net.now(), net.messages);
+    let (host, now) = (nic.number, net.now());
     nic.send(net, plane, |nic, pair| {
-        endpoints.with_context(nic, host, plane, now, pair, messages)
+        let qp = traffic.kind(nic.pair(pair).opening().flow).qp();
+        endpoints.with_context(nic, host, plane, now, pair, qp)
     })
 }

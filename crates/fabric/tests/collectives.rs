@@ -10,6 +10,7 @@ use fairlane_fabric::metrics::check;
 use fairlane_fabric::{CollectiveRecord, Control, Ending, Results, Simulation};
 use fairlane_program::Kind;
 use fairlane_scenario::Loaded;
+use fairlane_units::MessageId;
 
 use crate::common::{loaded, star};
 
@@ -321,7 +322,8 @@ fn a_message_of_a_program_can_not_be_cut() {
         &[],
     );
     let messages = fairlane_fabric::messages(&case).unwrap();
-    let origins: Vec<Option<u32>> = (0..messages.len() as u32).map(Some).collect();
+    let numbers = (0..messages.len() as u32).map(MessageId::new);
+    let origins: Vec<Option<MessageId>> = numbers.map(Some).collect();
     assert!(Simulation::with_changes(&case, messages.clone(), &origins).is_ok());
     let error = Simulation::with_changes(&case, messages[1..].to_vec(), &origins[1..]);
     assert_eq!(error.err().unwrap().place, "attack.tenant");
@@ -396,7 +398,13 @@ const PING: &str = "num_ranks 2\nrank 0 {\nl1: calc 5000\nl2: send 4096b to 1 ta
 fn a_trace_runs_as_a_program() {
     let results = trace("ping.goal", PING, "").unwrap();
     assert_eq!(results.totals.ending, Ending::Complete);
-    let [there, back] = [0, 1].map(|at| results.messages.iter().find(|it| it.id == at).unwrap());
+    let [there, back] = [0, 1].map(|at| {
+        results
+            .messages
+            .iter()
+            .find(|it| it.id.get() == at)
+            .unwrap()
+    });
     assert_eq!(there.start.as_ns(), 5000);
     // One way on an idle fabric, of which the acknowledgement isn't a part, and the computation.
     let turn = (back.start - there.start).as_ns();

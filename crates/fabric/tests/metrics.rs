@@ -10,14 +10,14 @@ use fairlane_fabric::{
     ContendedPort, Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries,
     Results, Signal, Signals, Stall, TenantRecord, TenantSignals, Totals,
 };
-use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, MessageId, NodeId, PortId, Rate, TenantId, Time};
 use proptest::prelude::*;
 
 /// A message that took `taken` nanoseconds where 100 would be ideal.
 fn message(id: u32, size: u64, taken: u64) -> MessageRecord {
     let start = Time::from_ns(10);
     MessageRecord {
-        id,
+        id: MessageId::new(id),
         workload: id % 2,
         source: NodeId::new(0),
         destination: NodeId::new(1),
@@ -126,7 +126,7 @@ fn the_slowest_messages_and_the_hottest_ports_come_first() {
     let slow = slowest(&results, 2);
     let slow: Vec<_> = slow
         .iter()
-        .map(|it| (it.message.id, (it.slowdown * 1e6).round() / 1e6))
+        .map(|it| (it.message.id.get(), (it.slowdown * 1e6).round() / 1e6))
         .collect();
     // The unfinished one was posted 140 ns before the end.
     assert_eq!(slow, [(0, 3.0), (2, 1.4)]);

@@ -128,7 +128,10 @@ fn a_message_without_any_path_fails() {
         let text = format!("{traffic}{fault}");
         let results = run(&scenario(&text, &section, &[FIXED]));
         assert_eq!(results.totals.ending, Ending::Failed, "{connections}");
-        let failed = results.messages.iter().find(|message| message.id == 0);
+        let failed = results
+            .messages
+            .iter()
+            .find(|message| message.id.get() == 0);
         assert_eq!(failed.unwrap().outcome, Outcome::RetryExceeded);
         assert!(results.totals.end.as_ps() < 40_000_000_000);
     }
@@ -156,7 +159,10 @@ fn a_pair_keeps_its_connection_and_opens_another_after_a_failure() {
             (2, Outcome::Completed),
             (3, Outcome::Completed),
         ] {
-            let found = results.messages.iter().find(|message| message.id == id);
+            let found = results
+                .messages
+                .iter()
+                .find(|message| message.id.get() == id);
             assert_eq!(found.unwrap().outcome, outcome, "{verb} {id}");
         }
     }

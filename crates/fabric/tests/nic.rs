@@ -316,7 +316,11 @@ fn other_workloads_run_beside_connections_that_stay_open() {
     let text = star(4) + incast + &workload("size = \"1kB\"\ncount = 10");
     let results = run(&text, &[]);
     assert_eq!(results.messages.len(), 12);
-    let ids: BTreeSet<u32> = results.messages.iter().map(|message| message.id).collect();
+    let ids: BTreeSet<u32> = results
+        .messages
+        .iter()
+        .map(|message| message.id.get())
+        .collect();
     assert_eq!(ids, (0..12).collect());
 }
 
@@ -429,7 +433,7 @@ proptest! {
     fn every_operation_completes_once((text, count) in scenarios()) {
         let results = run(&text, &[]);
         prop_assert_eq!(&results.totals.ending, &Ending::Complete);
-        let ids: BTreeSet<u32> = results.messages.iter().map(|message| message.id).collect();
+        let ids: BTreeSet<u32> = results.messages.iter().map(|message| message.id.get()).collect();
         prop_assert_eq!(ids, (0..count).collect());
         let operations: u64 = results.applications.iter().map(|one| one.operations).sum();
         prop_assert_eq!(operations, u64::from(count));

@@ -132,11 +132,11 @@ fn packets_of_a_message_stay_in_one_plane() {
                 true => (port.node.get() - 16) / 6,
                 false => port.number - 1,
             };
-            planes[packet.message as usize][plane as usize] = true;
+            planes[packet.flow.index()][plane as usize] = true;
         }
         let both = planes.iter().position(|seen| seen[0] == seen[1]);
         assert_eq!(both, None, "{forwarding}");
-        let of = |record: &fairlane_fabric::MessageRecord| planes[record.id as usize];
+        let of = |record: &fairlane_fabric::MessageRecord| planes[record.id.index()];
         for record in &results.messages {
             assert!(record.workload != 2 || of(record) == [false, true]);
         }

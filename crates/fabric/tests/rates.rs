@@ -27,13 +27,16 @@ fn rates_are_recorded_as_they_change() {
     assert!(rows.is_sorted_by_key(|row| (row.time, row.message)));
     assert!(rows.iter().all(|row| row.time.as_ps() % 2_000_000 == 0));
     for message in 0..3 {
-        let of: Vec<&RateRecord> = rows.iter().filter(|row| row.message == message).collect();
+        let of: Vec<&RateRecord> = rows
+            .iter()
+            .filter(|row| row.message.get() == message)
+            .collect();
         // A controller begins at the rate of the link, and is marked here.
         assert_eq!(of[0].rate.as_bps(), 100_000_000_000, "{message}");
         assert!(of.len() > 1, "{message}");
         assert!(of.windows(2).all(|pair| pair[0].rate != pair[1].rate));
     }
-    let first = rows.iter().find(|row| row.message == 2);
+    let first = rows.iter().find(|row| row.message.get() == 2);
     assert_eq!(first.map(|row| row.time.as_ps()), Some(200_000_000));
 }
 

@@ -44,7 +44,7 @@ fn to_one_host(sizes: &[u64]) -> String {
 
 fn finishes(results: &Results) -> Vec<u64> {
     let mut all: Vec<_> = results.messages.iter().collect();
-    all.sort_by_key(|message| message.id);
+    all.sort_by_key(|message| message.id.get());
     all.iter()
         .map(|message| message.finish.map_or(u64::MAX, |at| at.as_ps()))
         .collect()

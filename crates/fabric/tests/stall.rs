@@ -94,7 +94,10 @@ fn a_deadlock_is_named_while_others_go_on() {
         "{}",
         results.totals.end
     );
-    let busy = results.messages.iter().find(|message| message.id == 5);
+    let busy = results
+        .messages
+        .iter()
+        .find(|message| message.id.get() == 5);
     assert!(busy.unwrap().acknowledged.get() > 100_000);
     // The same on several threads.
     let (parts, threading) = Simulation::new(&case)
@@ -216,7 +219,11 @@ fn a_receiver_cut_off_for_good_fails_the_message() {
     let text = star(3) + &flows(&[(0, 1, 5000, "2us"), (0, 2, 5000, "2us")]) + fault;
     let results = run(&loaded(&text, &[FIXED, "transport.ack_timeout=\"100us\""]));
     assert_eq!(results.totals.ending, Ending::Failed);
-    let outcomes: Vec<_> = results.messages.iter().map(|m| (m.id, m.outcome)).collect();
+    let outcomes: Vec<_> = results
+        .messages
+        .iter()
+        .map(|m| (m.id.get(), m.outcome))
+        .collect();
     assert_eq!(
         outcomes,
         [(1, Outcome::Completed), (0, Outcome::RetryExceeded)]

@@ -21,7 +21,11 @@ fn goal(hosts: u32, program: &str, sets: &[&str]) -> Loaded {
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 
 fn message(results: &Results, id: u32) -> &MessageRecord {
-    results.messages.iter().find(|it| it.id == id).unwrap()
+    results
+        .messages
+        .iter()
+        .find(|it| it.id.get() == id)
+        .unwrap()
 }
 
 /// When a message was known to have arrived, in seconds.
@@ -220,7 +224,7 @@ fn after_congestion(connections: &str) -> Results {
 #[test]
 fn a_connection_keeps_what_congestion_control_has_learnt() {
     let first_rate = |results: &Results| {
-        let first = results.rates.iter().find(|row| row.message == 2);
+        let first = results.rates.iter().find(|row| row.message.get() == 2);
         first.unwrap().rate.as_bps()
     };
     assert_eq!(first_rate(&after_congestion("message")), 100_000_000_000);

@@ -5,7 +5,7 @@ use fairlane_fabric::{
     Control, Ending, MessageSpec, PortInfo, Results, Signal, Simulation, messages,
 };
 use fairlane_scenario::{Loaded, Verb};
-use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
+use fairlane_units::{Bytes, Duration, MessageId, NodeId, TenantId, Time};
 use proptest::prelude::*;
 
 use crate::common::{loaded, run, star};
@@ -116,7 +116,7 @@ fn no_messages_is_a_run_that_ends_at_once() {
 #[test]
 fn messages_are_sorted_and_wait_for_the_same_ones() {
     let follower = MessageSpec {
-        after: Some(2),
+        after: Some(MessageId::new(2)),
         tenant: TenantId::new(1),
         ..write(2, 3, 300, 0)
     };
@@ -133,7 +133,7 @@ fn messages_are_sorted_and_wait_for_the_same_ones() {
         let mut all = results.messages.iter();
         all.find(|message| message.size.get() == size).unwrap()
     };
-    let ids = [300, 400, 200_000, 100].map(|size| by_size(size).id);
+    let ids = [300, 400, 200_000, 100].map(|size| by_size(size).id.get());
     assert_eq!(ids, [0, 1, 2, 3]);
     // 200 kB take 16 us at 100 Gb/s.
     assert!(by_size(300).start > Time::ZERO + Duration::from_us(16));
@@ -143,7 +143,10 @@ fn messages_are_sorted_and_wait_for_the_same_ones() {
 #[test]
 fn messages_that_cannot_run_are_refused() {
     let sound = write(0, 1, 100, 0);
-    let with = |after: Option<u32>| MessageSpec { after, ..sound };
+    let with = |after: Option<u32>| MessageSpec {
+        after: after.map(MessageId::new),
+        ..sound
+    };
     let place = |message: MessageSpec| refused(vec![sound, message]);
     assert_eq!(place(write(8, 1, 1, 0)), "message[1].source");
     assert_eq!(place(write(0, 99, 1, 0)), "message[1].destination");
@@ -153,7 +156,7 @@ fn messages_that_cannot_run_are_refused() {
     assert_eq!(place(with(Some(2))), "message[1].after");
     assert_eq!(place(with(Some(1))), "message[1].after");
     let joins = MessageSpec {
-        joins: Some(2),
+        joins: Some(MessageId::new(2)),
         ..sound
     };
     assert_eq!(place(joins), "message[1].joins");
@@ -180,11 +183,11 @@ fn messages_that_cannot_run_are_refused() {
 fn whoever_waits_for_a_message_waits_for_those_that_join_it() {
     // The long message joins the short one; the last one waits for both, then two microseconds more.
     let joins = MessageSpec {
-        joins: Some(0),
+        joins: Some(MessageId::new(0)),
         ..write(2, 3, 200_000, 0)
     };
     let last = MessageSpec {
-        after: Some(0),
+        after: Some(MessageId::new(0)),
         delay: Duration::from_us(2),
         ..write(0, 1, 300, 0)
     };
@@ -210,7 +213,7 @@ fn records_say_what_was_posted_and_what_has_arrived() {
     let mut loaded = two("");
     loaded.scenario.stop = Some(Duration::from_us(20));
     let waits = MessageSpec {
-        after: Some(0),
+        after: Some(MessageId::new(0)),
         ..write(0, 2, 100, 0)
     };
     let results = run_messages(&loaded, vec![write(0, 1, 1_000_000, 0), waits]);
@@ -230,7 +233,7 @@ fn records_say_what_was_posted_and_what_has_arrived() {
 fn messages_that_wait_in_a_circle_are_refused() {
     let waiting = |after: [Option<u32>; 5]| {
         let specs = after.map(|after| MessageSpec {
-            after,
+            after: after.map(MessageId::new),
             ..write(0, 1, 100, 0)
         });
         Simulation::with_messages(&two(""), specs.to_vec()).err()
@@ -240,12 +243,12 @@ fn messages_that_wait_in_a_circle_are_refused() {
     assert!(circle.place.ends_with("].after"), "{circle}");
     // The second joins the first and waits for what waits for the first.
     let joins = MessageSpec {
-        joins: Some(0),
-        after: Some(2),
+        joins: Some(MessageId::new(0)),
+        after: Some(MessageId::new(2)),
         ..write(0, 1, 100, 0)
     };
     let waits = MessageSpec {
-        after: Some(0),
+        after: Some(MessageId::new(0)),
         ..write(0, 1, 100, 0)
     };
     assert!(refused(vec![write(0, 1, 100, 0), joins, waits]).ends_with("].after"));
@@ -461,7 +464,7 @@ proptest! {
         let specs: Vec<MessageSpec> = list
             .iter()
             .map(|&(source, destination, size, start, after, tenant)| MessageSpec {
-                after,
+                after: after.map(MessageId::new),
                 tenant: TenantId::new(tenant),
                 ..write(source, destination, size, start)
             })

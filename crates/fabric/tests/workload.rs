@@ -466,9 +466,9 @@ fn ring_all_reduce_waits_for_the_same_chunk_from_the_predecessor() {
             assert_eq!((round, step), (0, 0));
             continue;
         };
-        let before = messages[after as usize];
+        let before = messages[after.index()];
         assert_eq!(before.destination, message.source);
-        assert_eq!(after as usize / 4, index / 4 - 1, "the step before");
+        assert_eq!(after.index() / 4, index / 4 - 1, "the step before");
         assert!(
             step == 0 || before.size == message.size,
             "it forwards what it received"
@@ -493,8 +493,8 @@ fn predecessors_follow_their_messages_through_sorting() {
     assert_eq!(ring, 6 + 4);
     for (index, message) in messages.iter().enumerate() {
         let Some(after) = message.after else { continue };
-        assert!((after as usize) < index);
-        let before = messages[after as usize];
+        assert!(after.index() < index);
+        let before = messages[after.index()];
         assert_eq!((before.workload, before.destination), (0, message.source));
     }
     assert_eq!(
@@ -687,7 +687,7 @@ proptest! {
             for (index, message) in messages.iter().enumerate() {
                 prop_assert!(message.source != message.destination && !message.size.is_zero());
                 prop_assert!(message.source.get() < hosts && message.destination.get() < hosts);
-                prop_assert!(message.after.is_none_or(|after| (after as usize) < index));
+                prop_assert!(message.after.is_none_or(|after| after.index() < index));
             }
             let again = generate(&workloads, &[], &inputs(&TWO_KINDS), &star(hosts), seed);
             prop_assert_eq!(again, Ok(messages));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{Environment, Params};
 use fairlane_transport::{Capacity, Receive, ReceiveQueue};
-use fairlane_units::{Bytes, HostId, Psn, Rate, TenantId, Time};
+use fairlane_units::{Bytes, FlowId, HostId, Psn, Rate, TenantId, Time};
 
 use super::fault::Fault;
 use super::memory::HostMemory;
@@ -22,7 +22,7 @@ const TENANT: TenantId = TenantId::new(0);
 pub(super) struct Endpoint {
     pub(super) id: PairId,
     /// Tells its packets and events from those of the queue pairs before it.
-    pub(super) flow: u32,
+    pub(super) flow: FlowId,
     capacity: Capacity,
     pub(super) receives: ReceiveQueue,
     /// Receives posted so far, which number them.
@@ -85,7 +85,7 @@ impl Machine {
             free: Time::ZERO,
             environment,
         };
-        for (flow, ends) in (0..).zip(&program.connections) {
+        for (flow, ends) in (0..).map(FlowId::new).zip(&program.connections) {
             let psns = [
                 ends[side.index()].initial,
                 ends[side.other().index()].initial,
@@ -103,7 +103,7 @@ impl Machine {
         machine
     }
 
-    fn open(&mut self, now: Time, side: Side, flow: u32, psns: [Psn; 2]) -> PairId {
+    fn open(&mut self, now: Time, side: Side, flow: FlowId, psns: [Psn; 2]) -> PairId {
         let opening = Opening {
             flow,
             class: 3,
@@ -126,7 +126,8 @@ impl Machine {
     /// Closes a queue pair and opens another one in its place.
     pub(super) fn reopen(&mut self, now: Time, side: Side, connection: usize, psns: [Psn; 2]) {
         self.nic.close(now, self.endpoints[connection].id, true);
-        let flow = self.endpoints[connection].flow + self.endpoints.len() as u32;
+        let flow = self.endpoints[connection].flow.get() + self.endpoints.len() as u32;
+        let flow = FlowId::new(flow);
         let id = self.open(now, side, flow, psns);
         let endpoint = &mut self.endpoints[connection];
         (endpoint.id, endpoint.flow, endpoint.draining) = (id, flow, false);
@@ -134,7 +135,7 @@ impl Machine {
     }
 
     /// The connection that has `flow`, unless that is of a queue pair that has gone.
-    pub(super) fn connection(&self, flow: u32) -> Option<usize> {
+    pub(super) fn connection(&self, flow: FlowId) -> Option<usize> {
         self.endpoints.iter().position(|end| end.flow == flow)
     }
 

@@ -3,7 +3,7 @@
 use fairlane_transport::{
     Extension, Outgoing, Packet, Placement, ReceiveCompletion, Receives, Source, Status,
 };
-use fairlane_units::{Psn, Time};
+use fairlane_units::{FlowId, Psn, Time};
 use fairlane_wire as wire;
 
 use super::fault::Fault;
@@ -411,7 +411,7 @@ fn has_key(packet: &Packet) -> bool {
     }
 }
 
-fn arrival(packet: &Packet, flow: u32, payload: usize, marked: bool) -> Arrival<'_> {
+fn arrival(packet: &Packet, flow: FlowId, payload: usize, marked: bool) -> Arrival<'_> {
     Arrival {
         packet,
         role: match packet.opcode.is_response() {

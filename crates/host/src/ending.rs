@@ -1,7 +1,7 @@
 //! Queue pairs that fail, or stop for a while.
 
 use fairlane_transport::{ReceiveCompletion, Requester, Status};
-use fairlane_units::Time;
+use fairlane_units::{FlowId, Time};
 use fairlane_wire::NakCode;
 
 use crate::nic::Host;
@@ -34,7 +34,7 @@ impl Host {
 
     /// A work request has ended otherwise than was told, if it was, by the latest event.
     #[cold]
-    fn correct(&mut self, pair: PairId, flow: u32, id: u64, status: Status) {
+    fn correct(&mut self, pair: PairId, flow: FlowId, id: u64, status: Status) {
         let latest = self.events.back();
         let told = latest.is_some_and(|event| match event {
             Event::Completed {

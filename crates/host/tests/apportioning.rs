@@ -11,7 +11,7 @@ use fairlane_host::{
     Arrival, Departure, Event, Host, Measured, Opening, PairId, Role, Settings, Tenants,
 };
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
-use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 
 const RATE: Rate = Rate::from_gbps(100);
 const DELAY: Duration = Duration::from_us(1);
@@ -74,7 +74,7 @@ impl Star {
         };
         let host = |_| Host::new(settings.clone(), &[environment], &Tenants::default());
         let mut all: Vec<Host> = (0..hosts).map(host).collect();
-        let mut open = |flow: u32, here: usize, peer: usize| {
+        let mut open = |flow: FlowId, here: usize, peer: usize| {
             let opening = Opening {
                 flow,
                 port: 0,
@@ -87,14 +87,14 @@ impl Star {
             };
             all[here].open(Time::ZERO, &opening)
         };
-        let ends = |(number, flow): (u32, &Flow)| {
+        let ends = |(number, flow): (FlowId, &Flow)| {
             let (source, destination) = (flow.source, flow.destination);
             [
                 open(number, source, destination),
                 open(number, destination, source),
             ]
         };
-        let pairs = (0..).zip(flows).map(ends).collect();
+        let pairs = (0..).map(FlowId::new).zip(flows).map(ends).collect();
         Self {
             now: Time::ZERO,
             hosts: all,
@@ -151,7 +151,7 @@ impl Star {
             if payload == 0 && self.chance() < self.loss {
                 continue;
             }
-            let flow = self.flows[departure.flow as usize];
+            let flow = self.flows[departure.flow.index()];
             let to = match departure.from_responder {
                 true => flow.source,
                 false => flow.destination,
@@ -169,7 +169,7 @@ impl Star {
 
     fn arrive(&mut self, number: u64, to: usize) {
         let departure = self.packets.remove(&number).unwrap();
-        let ends = self.pairs[departure.flow as usize];
+        let ends = self.pairs[departure.flow.index()];
         let pair = ends[usize::from(!departure.from_responder)];
         let arrival = Arrival::from_departure(&departure, Measured::default());
         let (memory, receives) = (&mut Unchecked, &mut Unchecked);
@@ -198,7 +198,7 @@ impl Star {
                 while let Some(event) = self.hosts[host].poll_event() {
                     if let Event::Completed { flow, status, .. } = event {
                         assert_eq!(status, Status::Success);
-                        self.ends.insert(flow, self.now);
+                        self.ends.insert(flow.get(), self.now);
                     }
                 }
             }

@@ -8,7 +8,7 @@ use fairlane_host::{
     begin_sending,
 };
 use fairlane_transport::{Config, Operation, Remote, Status, Unchecked, WorkRequest};
-use fairlane_units::{Bytes, Duration, HostId, Psn, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, Psn, Rate, TenantId, Time};
 
 fn environment(bdp: u64) -> Environment {
     Environment {
@@ -28,7 +28,7 @@ fn host(bdp: u64, window: WindowMode) -> Host {
 
 fn opening(bdp: u64) -> Opening {
     Opening {
-        flow: 7,
+        flow: FlowId::new(7),
         port: 0,
         class: 3,
         tenant: TenantId::new(0),

@@ -14,7 +14,7 @@ use fairlane_host::{
     Arrival, Departure, Event, Host, Measured, Opening, PairId, Role, Settings, Tenants,
 };
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
-use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 use proptest::prelude::*;
 
 const RATE: Rate = Rate::from_gbps(100);
@@ -103,19 +103,19 @@ impl World {
         let tenants = Tenants { all, here };
         let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &[environment], &tenants));
         let open = |host: &mut Host, peer| {
-            let opening = |flow| Opening {
-                flow,
+            let opening = |number| Opening {
+                flow: FlowId::new(number),
                 port: 0,
                 class: 3,
-                tenant: TenantId::new(flow % 2),
+                tenant: TenantId::new(number % 2),
                 peer: HostId::new(peer),
                 peer_rate: RATE,
                 environment,
                 group: None,
             };
-            let flows = 0..pairs;
-            flows
-                .map(|flow| host.open(Time::ZERO, &opening(flow)))
+            let numbers = 0..pairs;
+            numbers
+                .map(|number| host.open(Time::ZERO, &opening(number)))
                 .collect()
         };
         let [first, second] = &mut hosts;
@@ -227,7 +227,7 @@ impl World {
             }
         });
         let arrival = Arrival::from_departure(&departure, measured);
-        let pair = self.pairs[to][departure.flow as usize];
+        let pair = self.pairs[to][departure.flow.index()];
         let (memory, receives) = (&mut Unchecked, &mut Unchecked);
         self.hosts[to].on_packet(self.now, pair, &arrival, memory, receives);
     }

@@ -6,7 +6,7 @@ use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{Algorithm, Environment};
 use fairlane_host::{Arrival, Event, Host, Measured, Opening, PairId, Settings, Tenants};
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
-use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 
 const RATE: Rate = Rate::from_gbps(100);
 const PORTS: [u8; 2] = [0, 1];
@@ -48,7 +48,7 @@ impl Hosts {
         let pairs = [0, 1].map(|host: usize| {
             PORTS.map(|port| {
                 let opening = Opening {
-                    flow: u32::from(port),
+                    flow: FlowId::new(u32::from(port)),
                     port,
                     class: CLASS,
                     tenant: TenantId::new(0),
@@ -87,9 +87,9 @@ impl Hosts {
             let Some(departure) = self.hosts[from].poll_transmit(self.now, port) else {
                 continue;
             };
-            assert_eq!(departure.flow, u32::from(port), "{departure:?}");
+            assert_eq!(departure.flow.get(), u32::from(port), "{departure:?}");
             self.sent[from][usize::from(port)] += 1;
-            let pair = self.pairs[1 - from][departure.flow as usize];
+            let pair = self.pairs[1 - from][departure.flow.index()];
             let arrival = Arrival::from_departure(&departure, Measured::default());
             let (memory, receives) = (&mut Unchecked, &mut Unchecked);
             self.hosts[1 - from].on_packet(self.now, pair, &arrival, memory, receives);
@@ -105,7 +105,7 @@ impl Hosts {
             while let Some(event) = self.hosts[0].poll_event() {
                 if let Event::Completed { flow, status, .. } = event {
                     assert_eq!(status, Status::Success);
-                    self.completed.push(flow);
+                    self.completed.push(flow.get());
                 }
             }
             let ports = |host: &mut Host| PORTS.map(|port| host.sends_at(port));

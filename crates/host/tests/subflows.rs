@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairlane_congestion::{Algorithm, Environment};
 use fairlane_host::{Arrival, Host, Measured, Opening, PairId, Settings, Tenants};
 use fairlane_transport::{Operation, Remote, Unchecked, WorkRequest};
-use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 use proptest::prelude::*;
 
 const RATE: Rate = Rate::from_gbps(100);
@@ -32,9 +32,9 @@ impl Hosts {
         let tenants = Tenants::default();
         let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &[environment], &tenants));
         let pairs = [0, 1].map(|host: usize| {
-            let open = |flow| {
+            let open = |number| {
                 let opening = Opening {
-                    flow,
+                    flow: FlowId::new(number),
                     port: 0,
                     class: 3,
                     tenant: TenantId::new(0),
@@ -68,7 +68,7 @@ impl Hosts {
         loop {
             for from in [0, 1] {
                 while let Some(departure) = self.hosts[from].poll_transmit(self.now, 0) {
-                    let flow = departure.flow as usize;
+                    let flow = departure.flow.index();
                     if from == 0 {
                         sent[flow] += u64::from(departure.wire);
                     }

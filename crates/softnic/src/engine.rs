@@ -389,24 +389,25 @@ impl Engine {
                 match event {
                     Event::Completed {
                         flow, id, status, ..
-                    } => self.on_completed(flow, id, status),
+                    } => self.on_completed(flow.get(), id, status),
                     Event::Received {
                         flow,
                         completion: Some(ended),
                         ..
-                    } => self.on_received(flow, &ended, from),
+                    } => self.on_received(flow.get(), &ended, from),
                     Event::Received { .. } => {}
                 }
                 let (Event::Completed { flow, .. } | Event::Received { flow, .. }) = event;
-                if self.touched.last() != Some(&flow) {
-                    self.touched.push(flow);
+                let slot = flow.get();
+                if self.touched.last() != Some(&slot) {
+                    self.touched.push(slot);
                 }
             }
             // What the host never got is flushed behind what it had.
-            let Some(flow) = self.touched.pop() else {
+            let Some(slot) = self.touched.pop() else {
                 break;
             };
-            self.follow(flow, now);
+            self.follow(slot, now);
         }
         if std::mem::take(&mut self.overrun) {
             self.fail_overrun(now);

@@ -57,6 +57,18 @@ id!(
     /// One choice of route between two hosts.
     PathId
 );
+id!(
+    /// A flow: the packets of one connection, which have a five-tuple in common. Its number is that of whoever opened it.
+    FlowId
+);
+id!(
+    /// A message of a run, numbered from 0 in the order in which its traffic was generated.
+    MessageId
+);
+id!(
+    /// A queue pair of a run that stays open for several messages, numbered from 0.
+    QpId
+);
 
 /// A packet sequence number: 24 bits that wrap (IBTA vol. 1, 9.7.2).
 ///

@@ -37,7 +37,7 @@ mod text;
 
 pub use bytes::Bytes;
 pub use duration::{Duration, Time};
-pub use ids::{HostId, NodeId, PathId, PortId, Psn, QpNumber, TenantId};
+pub use ids::{FlowId, HostId, MessageId, NodeId, PathId, PortId, Psn, QpId, QpNumber, TenantId};
 pub use mistake::Mistake;
 pub use parse::{Decimal, ParseError};
 pub use rate::Rate;

@@ -7,7 +7,7 @@
 use std::net::Ipv4Addr;
 
 use fairlane_fabric::{CaptureRecord, CapturedPacket, CapturedTransport, PortInfo};
-use fairlane_units::{NodeId, QpNumber};
+use fairlane_units::{FlowId, NodeId, QpNumber};
 use fairlane_wire::{
     Aeth, AtomicAckEth, AtomicEth, Bth, Cnp, Datagram, Ecn, Error, Ethernet, Extension,
     ExtensionKind, Frame, Ipv4, MacAddress, Network, Opcode, Packet, Reth, Syndrome, TrafficClass,
@@ -86,7 +86,7 @@ const fn dscp(class: u8) -> u8 {
 }
 
 fn base(transport: &CapturedTransport) -> Bth {
-    let [requester, responder] = queue_pairs(transport.message);
+    let [requester, responder] = queue_pairs(transport.flow);
     let destination = match transport.from_responder {
         true => requester,
         false => responder,
@@ -101,9 +101,9 @@ fn base(transport: &CapturedTransport) -> Bth {
 }
 
 /// Numbers of the requester's and the responder's queue pair: neither of the two reserved numbers
-/// nor that of multicast (IBTA 10.2.4 and 10.5), again the same after 2^23 - 2 messages.
-fn queue_pairs(message: u32) -> [QpNumber; 2] {
-    let first = 2 + 2 * (message % ((1 << 23) - 2));
+/// nor that of multicast (IBTA 10.2.4 and 10.5), again the same after 2^23 - 2 flows.
+fn queue_pairs(flow: FlowId) -> [QpNumber; 2] {
+    let first = 2 + 2 * (flow.get() % ((1 << 23) - 2));
     [QpNumber::new(first), QpNumber::new(first + 1)]
 }
 
@@ -133,9 +133,9 @@ fn extension(transport: &CapturedTransport) -> Extension {
     }
 }
 
-/// Where a message lies in the memory of its responder: 4 GiB for each.
-const fn memory(message: u32) -> u64 {
-    (message as u64) << 32
+/// Where the messages of a flow lie in the memory of its responder: 4 GiB for each flow.
+const fn memory(flow: FlowId) -> u64 {
+    (flow.get() as u64) << 32
 }
 
 /// The length of messages beyond 4 GiB is as large as the field allows.
@@ -144,8 +144,8 @@ fn reth(transport: &CapturedTransport) -> Reth {
         .access
         .map_or((0, 0), |access| (access.offset.get(), access.length.get()));
     Reth {
-        address: memory(transport.message).wrapping_add(offset),
-        key: transport.message,
+        address: memory(transport.flow).wrapping_add(offset),
+        key: transport.flow.get(),
         length: u32::try_from(length).unwrap_or(u32::MAX),
     }
 }
@@ -153,8 +153,8 @@ fn reth(transport: &CapturedTransport) -> Reth {
 /// Adds 1, or replaces 0 by 1.
 fn atomic(transport: &CapturedTransport) -> AtomicEth {
     AtomicEth {
-        address: memory(transport.message),
-        key: transport.message,
+        address: memory(transport.flow),
+        key: transport.flow.get(),
         swap_or_add: 1,
         compare: 0,
     }

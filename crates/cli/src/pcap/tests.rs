@@ -1,7 +1,7 @@
 //! What is written is read: blocks by their lengths, packets by `wire`, every record by every field.
 
 use fairlane_fabric::{CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport, PortInfo};
-use fairlane_units::{Bytes, NodeId, PortId, Psn, Rate, Time};
+use fairlane_units::{Bytes, FlowId, NodeId, PortId, Psn, Rate, Time};
 use fairlane_wire::{Aeth, Ecn, Frame, NakCode, Network, Opcode, Syndrome};
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn row(packet: CapturedPacket, class: u8) -> CaptureRow {
 
 fn transport(opcode: Opcode) -> CapturedTransport {
     CapturedTransport {
-        message: 7,
+        flow: FlowId::new(7),
         opcode,
         from_responder: opcode.is_response(),
         psn: Psn::new(9),
@@ -143,7 +143,7 @@ fn marks_are_in_the_header_and_echoes_in_the_transport() {
 fn queue_pairs_have_24_bits_and_are_never_reserved() {
     let destination = |message, from_responder| {
         let transport = CapturedTransport {
-            message,
+            flow: FlowId::new(message),
             from_responder,
             ..transport(Opcode::RcWriteMiddle)
         };
@@ -259,7 +259,7 @@ pub(crate) fn any_transport() -> impl Strategy<Value = CapturedTransport> {
         let (message, psn, payload, switches) = numbers;
         let [from_responder, marked, ack_request, selective] = flags;
         CapturedTransport {
-            message,
+            flow: FlowId::new(message),
             opcode,
             from_responder,
             psn: Psn::new(psn & 0xff_ffff),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fairlane_fabric::{CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport, PortInfo};
 use fairlane_scenario::{CapturePoint, CapturePorts};
-use fairlane_units::{Bytes, NodeId, PortId, Psn, Rate, Time};
+use fairlane_units::{Bytes, FlowId, NodeId, PortId, Psn, Rate, Time};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 use serde::Deserialize;
 
@@ -198,7 +198,7 @@ impl Row {
             None => None,
         };
         Some(CapturedTransport {
-            message: self.message?,
+            flow: FlowId::new(self.message?),
             opcode: Opcode::from_code(self.opcode?)?,
             from_responder: self.from_responder,
             psn: Psn::new(self.psn?),

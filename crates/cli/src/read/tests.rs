@@ -7,7 +7,7 @@ use fairlane_fabric::{
     CaptureRecord, CapturedPacket, CapturedTransport, Ending, Flux, MessageRecord, Outcome,
     PortInfo, PortSeries, Results, Signals, Totals,
 };
-use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
+use fairlane_units::{Bytes, Duration, FlowId, MessageId, NodeId, PortId, Rate, Time};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ use fairlane_results::write::{CAPTURE, capture, flows, ports, trace};
 
 fn message(id: u32, finish: Option<u64>) -> MessageRecord {
     MessageRecord {
-        id,
+        id: MessageId::new(id),
         workload: 0,
         source: NodeId::new(id % 7),
         destination: NodeId::new(8),
@@ -99,7 +99,7 @@ proptest! {
 fn captured() -> impl Strategy<Value = CaptureRecord> {
     let transport = (any_transport(), 0..2u32).prop_map(|(transport, message)| {
         CapturedPacket::Transport(CapturedTransport {
-            message,
+            flow: FlowId::new(message),
             ..transport
         })
     });
@@ -142,7 +142,7 @@ proptest! {
         prop_assert_eq!(&read, &records);
         for row in rows {
             let addresses = row.record.packet.transport().map(|transport| {
-                let mut ends = [NodeId::new(transport.message), NodeId::new(8)];
+                let mut ends = [NodeId::new(transport.flow.get()), NodeId::new(8)];
                 if transport.from_responder {
                     ends.reverse();
                 }

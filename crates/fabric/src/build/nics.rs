@@ -7,26 +7,26 @@ use fairlane_congestion::Environment;
 use fairlane_congestion::scope::Weight;
 use fairlane_host::{Host, Settings, Tenants};
 use fairlane_scenario::{Scenario, Verb};
-use fairlane_units::{Bytes, NodeId, TenantId};
+use fairlane_units::{Bytes, HostId, NodeId, TenantId};
 
-use crate::MessageSpec;
 use crate::baseline::Baseline;
 use crate::nic::Nic;
 use crate::routing::Graph;
 use crate::rules::Rules;
+use crate::traffic::Traffic;
 
 /// The NICs of `hosts`, by number.
 pub(super) fn nics(
     (scenario, settings): (&Scenario, Settings),
     (graph, baseline, rules): (&Graph, &Baseline, &Rules),
     hosts: &[NodeId],
-    specs: &[MessageSpec],
-    owner_of: &[u32],
+    traffic: &Traffic,
+    host_of: &[HostId],
 ) -> Vec<Nic> {
     let members = tenant_hosts(scenario, hosts);
-    let senders = senders(specs, members, |node| owner_of[node.index()]);
+    let senders = senders(traffic, members, |node| host_of[node.index()]);
     let settings = Arc::new(settings);
-    let nics = (0u32..).zip(hosts).map(|(host, &node)| {
+    let nics = (0..).map(HostId::new).zip(hosts).map(|(host, &node)| {
         let ports = graph.edges[node.index()].iter().map(|edge| edge.port);
         let environments = ports.clone().map(|port| Environment {
             line_rate: graph.rates[port as usize / 2],
@@ -37,18 +37,19 @@ pub(super) fn nics(
         let environments: Vec<Environment> = environments.collect();
         let tenants = tenants_at(scenario, host, &senders);
         let nic = Host::new(settings.clone(), &environments, &tenants);
-        Nic::new((host, hosts.len() as u32), node, ports, nic)
+        Nic::new(host, hosts.len() as u32, node, ports, nic)
     });
     nics.collect()
 }
 
 /// The hosts and tenants that data is sent by.
 fn senders(
-    specs: &[MessageSpec],
-    tenants: impl Iterator<Item = (u32, TenantId)>,
-    host: impl Fn(NodeId) -> u32,
-) -> BTreeSet<(u32, TenantId)> {
-    let sending = specs.iter().map(|spec| {
+    traffic: &Traffic,
+    tenants: impl Iterator<Item = (HostId, TenantId)>,
+    host: impl Fn(NodeId) -> HostId,
+) -> BTreeSet<(HostId, TenantId)> {
+    let sending = traffic.flows().map(|flow| {
+        let spec = traffic.connection(flow);
         let node = match spec.verb {
             Verb::Read => spec.destination,
             _ => spec.source,
@@ -59,7 +60,11 @@ fn senders(
 }
 
 /// What the NIC of a host knows of tenants.
-fn tenants_at(scenario: &Scenario, host: u32, senders: &BTreeSet<(u32, TenantId)>) -> Tenants {
+fn tenants_at(
+    scenario: &Scenario,
+    host: HostId,
+    senders: &BTreeSet<(HostId, TenantId)>,
+) -> Tenants {
     let weight = |(number, tenant): (u32, fairlane_scenario::Tenant)| Weight {
         tenant: TenantId::new(number),
         weight: tenant.weight,
@@ -77,12 +82,15 @@ fn tenants_at(scenario: &Scenario, host: u32, senders: &BTreeSet<(u32, TenantId)
 fn tenant_hosts<'a>(
     scenario: &'a Scenario,
     hosts: &'a [NodeId],
-) -> impl Iterator<Item = (u32, TenantId)> + 'a {
+) -> impl Iterator<Item = (HostId, TenantId)> + 'a {
     let numbered = (0..).map(TenantId::new).zip(&scenario.tenant);
     numbered.flat_map(move |(number, tenant)| {
         // Validated: a set that can't be resolved doesn't come here.
         let here = tenant.hosts.resolve(hosts).unwrap_or_default();
-        let host = |node: NodeId| hosts.binary_search(&node).map_or(0, |at| at as u32);
+        let host = |node: NodeId| {
+            let at = hosts.binary_search(&node).unwrap_or_default();
+            HostId::new(at as u32)
+        };
         here.into_iter()
             .map(move |node| (host(node), number))
             .collect::<Vec<_>>()

@@ -4,8 +4,8 @@ use fairlane_engine::Stream;
 use fairlane_scenario::{Arbitration, ClassSchedule, Error, Forwarding, Pfc, Scenario};
 use fairlane_units::{Bytes, NodeId, Rate};
 
-use crate::MessageSpec;
 use crate::buffer::{FIXED, SharedBuffer};
+use crate::flow::Flow;
 use crate::port::{FairQueues, Marking, Port, PortSpec, TenantUse};
 use crate::routing::Graph;
 use crate::rules::Rules;
@@ -45,31 +45,30 @@ pub(super) fn ports(
 const PORT_STREAMS: u64 = 1 << 61;
 
 /// The classes that packets travel in, as a bit set.
-fn classes_in_use(scenario: &Scenario, specs: &[MessageSpec]) -> u32 {
+fn classes_in_use(scenario: &Scenario, flows: &[Flow]) -> u32 {
     let switch = &scenario.switch;
     // Who goes down and up again leaves its class for the next one.
     let turns = match switch.forwarding == Forwarding::Iofd && switch.iofd.valley {
         true => switch.iofd.labels,
         false => 0,
     };
-    let own =
-        |spec: &MessageSpec| (0..=turns).fold(0, |set, turn| set | 1u32 << spec.class << turn);
-    specs.iter().fold(0, |set, spec| set | own(spec))
+    let own = |flow: &Flow| (0..=turns).fold(0, |set, turn| set | 1u32 << flow.class << turn);
+    flows.iter().fold(0, |set, flow| set | own(flow))
 }
 
 /// How many classes packets travel in.
-pub(super) fn count_classes(scenario: &Scenario, specs: &[MessageSpec]) -> u64 {
-    u64::from(classes_in_use(scenario, specs).count_ones().max(1))
+pub(super) fn count_classes(scenario: &Scenario, flows: &[Flow]) -> u64 {
+    u64::from(classes_in_use(scenario, flows).count_ones().max(1))
 }
 
 /// Has ports of switches send classes as they are scheduled.
 pub(super) fn set_classes(
     scenario: &Scenario,
     rules: &Rules,
-    specs: &[MessageSpec],
+    flows: &[Flow],
     ports: &mut [Port],
 ) -> Result<(), Error> {
-    let used = classes_in_use(scenario, specs);
+    let used = classes_in_use(scenario, flows);
     check_classes("switch.class", &scenario.switch.class, used)?;
     check_classes("nic.class", &scenario.nic.class, used)?;
     if let Some(scheduler) = rules.scheduler(&scenario.switch.class) {

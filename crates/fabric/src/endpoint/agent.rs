@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use fairlane_engine::{Engine, Event, Wake};
 use fairlane_scenario::Scenario;
-use fairlane_units::{Bytes, Duration, Rate, Time};
+use fairlane_units::{Bytes, Duration, HostId, Rate, Time};
 
 use super::costs::Costs;
 use super::pipeline::Wqe;
@@ -449,9 +449,9 @@ fn period(rate: f64) -> Duration {
 
 impl Endpoints {
     /// A channel has work for the agent of its host.
-    pub(super) fn tell_agent(&mut self, engine: &mut Engine, host: u32, channel: u32) {
+    pub(super) fn tell_agent(&mut self, engine: &mut Engine, host: HostId, channel: u32) {
         let visible = engine.now() + self.costs.handoff;
-        let agent = &mut self.agents[host as usize];
+        let agent = &mut self.agents[host.index()];
         agent.inbox.push_back((visible, channel));
         self.wake_agent(engine, host, visible);
     }
@@ -460,46 +460,46 @@ impl Endpoints {
     pub(super) fn tell_agent_of_end(
         &mut self,
         engine: &mut Engine,
-        host: u32,
+        host: HostId,
         end: (Time, u32, Bytes),
     ) {
-        self.agents[host as usize].completions.push_back(end);
+        self.agents[host.index()].completions.push_back(end);
         self.wake_agent(engine, host, end.0);
     }
 
     /// Wakes an agent at `at`, or when it is free, unless it wakes before.
-    pub(super) fn wake_agent(&mut self, engine: &mut Engine, host: u32, at: Time) {
-        let agent = &mut self.agents[host as usize];
+    pub(super) fn wake_agent(&mut self, engine: &mut Engine, host: HostId, at: Time) {
+        let agent = &mut self.agents[host.index()];
         let at = at.max(agent.free_at);
         if agent.wake.deadline() > at {
-            let rank = Waking::Agent.rank(u64::from(host));
+            let rank = Waking::Agent.rank(u64::from(host.get()));
             agent
                 .wake
-                .arm(engine, at, rank, Waking::Agent.component(host));
+                .arm(engine, at, rank, Waking::Agent.component(host.get()));
         }
     }
 
     /// An agent or a pacer has something to do.
     #[cold]
-    pub(crate) fn on_agent(&mut self, engine: &mut Engine, host: u32, event: Event) {
+    pub(crate) fn on_agent(&mut self, engine: &mut Engine, host: HostId, event: Event) {
         if self.policy == fairlane_scenario::Policy::Justitia {
             self.on_pacer(engine, host, event);
             return;
         }
-        let agent = &mut self.agents[host as usize];
+        let agent = &mut self.agents[host.index()];
         if agent.wake.fires(engine, event) {
             self.run_agent(engine, host);
         }
     }
 
     /// One thing that an agent does: it polls completions, or posts a work request, or waits.
-    fn run_agent(&mut self, engine: &mut Engine, host: u32) {
+    fn run_agent(&mut self, engine: &mut Engine, host: HostId) {
         let now = engine.now();
         self.take_in(host, now);
         if self.reap(engine, host) {
             return;
         }
-        let agent = &mut self.agents[host as usize];
+        let agent = &mut self.agents[host.index()];
         let channels = &mut self.channels;
         agent.rotate(now, channels, &self.applications);
         let silent = agent.pass_over(now, channels);
@@ -525,9 +525,9 @@ impl Endpoints {
     }
 
     /// Polls the completion queue; whether there was something.
-    fn reap(&mut self, engine: &mut Engine, host: u32) -> bool {
+    fn reap(&mut self, engine: &mut Engine, host: HostId) -> bool {
         let now = engine.now();
-        let agent = &mut self.agents[host as usize];
+        let agent = &mut self.agents[host.index()];
         let visible = |end: &&(Time, u32, Bytes)| end.0 <= now;
         let count = agent
             .completions
@@ -549,9 +549,9 @@ impl Endpoints {
     }
 
     /// Takes the first completion of an agent's queue; applications see it at `seen`.
-    fn take_completion(&mut self, engine: &mut Engine, host: u32, seen: Time) {
+    fn take_completion(&mut self, engine: &mut Engine, host: HostId, seen: Time) {
         let now = engine.now();
-        let agent = &mut self.agents[host as usize];
+        let agent = &mut self.agents[host.index()];
         let Some((_, channel, size)) = agent.completions.pop_front() else {
             return;
         };
@@ -576,9 +576,9 @@ impl Endpoints {
     }
 
     /// Posts the next work request of an active queue pair.
-    fn post_in_turn(&mut self, engine: &mut Engine, host: u32, place: usize) {
+    fn post_in_turn(&mut self, engine: &mut Engine, host: HostId, place: usize) {
         let now = engine.now();
-        let agent = &mut self.agents[host as usize];
+        let agent = &mut self.agents[host.index()];
         let channel = &mut self.channels[agent.active[place] as usize];
         let wqe = channel
             .pending
@@ -602,7 +602,7 @@ impl Endpoints {
         turns.head = agent.epoch;
         agent.free_at = now + self.costs.post;
         let at = agent.free_at + self.costs.doorbell;
-        self.pipelines[host as usize].ring(&self.costs, at, std::iter::once(wqe));
+        self.pipelines[host.index()].ring(&self.costs, at, std::iter::once(wqe));
         self.advance(engine, host);
         self.wake_agent(engine, host, now);
     }
@@ -610,8 +610,8 @@ impl Endpoints {
 
 impl Endpoints {
     /// Lets an agent see the work that has come for it.
-    fn take_in(&mut self, host: u32, now: Time) {
-        let agent = &mut self.agents[host as usize];
+    fn take_in(&mut self, host: HostId, now: Time) {
+        let agent = &mut self.agents[host.index()];
         if agent.epoch_end == Time::ZERO {
             agent.limits.budget.round_trip += self.base_rtt.as_secs_f64();
             agent.plan(now, &mut self.channels, &self.applications);

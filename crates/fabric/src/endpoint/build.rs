@@ -6,15 +6,16 @@ use fairlane_engine::{Stream, Wake};
 use fairlane_scenario::{
     Error, HostSet, Inputs, KeyValue, Loaded, Policy, Scenario, Service, Spread, Verb, Workload,
 };
-use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
+use fairlane_units::{Duration, HostId, NodeId, QpId, TenantId, Time};
 
 use super::costs::Costs;
 use super::pipeline::{Lock, Pipeline};
 use super::{
     Agent, AgentTurns, Application, Channel, Endpoints, Limits, OpenPair, Pacer, ValueSizes,
 };
-use crate::MessageSpec;
+use crate::spec::ConnectionSpec;
 use crate::topology::Topology;
+use crate::traffic::{OpenQueuePairs, Traffic};
 use crate::workload::number_of;
 
 /// Sets the streams of connections apart from those of the fabric's components.
@@ -25,18 +26,19 @@ const ORDINARY_PORT: u16 = 100;
 const FIRST_START_LIMIT: Time = Time::from_ps(u64::MAX / 2);
 
 /// Which channels may share a queue pair: tenant, host, server, class and verb.
-type Sharing = (TenantId, u32, u32, u8, &'static str);
+type Sharing = (TenantId, HostId, NodeId, u8, &'static str);
 
-/// Builds what stands behind the `key-value` workloads; `None` if there are none. Queue pairs get
-/// a specification each, behind those of messages.
+/// Builds what stands behind the `key-value` workloads; `None` if there are none. Each queue pair gets a
+/// specification.
 ///
 /// # Errors
 /// If a workload names no hosts, or a size that isn't there.
 pub(crate) fn build(
     loaded: &Loaded,
     topology: &Topology,
-    host_of: &[u32],
-    specs: &mut Vec<MessageSpec>,
+    host_of: &[HostId],
+    messages: usize,
+    specs: &mut Vec<ConnectionSpec>,
 ) -> Result<Option<Box<Endpoints>>, Error> {
     let scenario = &loaded.scenario;
     let charged = scenario.nic.costs.is_some() && scenario.multipath.is_some();
@@ -46,9 +48,10 @@ pub(crate) fn build(
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let ports = topology.planes().map_or(1, |planes| planes.ports);
     let mut builder = Builder {
-        endpoints: empty(scenario, (hosts.len(), ports), specs.len()),
+        endpoints: empty(scenario, (hosts.len(), ports), messages),
         sharing: BTreeMap::new(),
         ratio: scenario.nic.share.ratio as usize,
+        messages,
         specs,
         host_of,
         hosts: &hosts,
@@ -75,25 +78,26 @@ pub(crate) fn build(
         endpoints
             .pacers
             .push(Pacer::new(&scenario.nic.justitia, rate));
-        debug_assert_eq!(host_of[node.index()] as usize, host);
+        debug_assert_eq!(host_of[node.index()].index(), host);
     }
     for channel in 0..endpoints.channels.len() {
         let application = endpoints.channels[channel].application as usize;
-        let host = endpoints.applications[application].host as usize;
+        let host = endpoints.applications[application].host.index();
         endpoints.agents[host].join(channel as u32, &mut endpoints.channels[channel].turns);
     }
     Ok(Some(Box::new(endpoints)))
 }
 
-/// Has NICs take the work requests of paths, whose specifications are those from `first` on.
+/// Has NICs take the work requests of paths, which are behind the queue pairs of applications.
 pub(crate) fn add_paths(
     endpoints: &mut Endpoints,
-    specs: &[MessageSpec],
-    first: usize,
-    host_of: &[u32],
+    qps: &OpenQueuePairs,
+    messages: usize,
+    host_of: &[HostId],
 ) {
-    let paths = (0u32..).zip(specs).skip(first);
-    endpoints.pairs.extend(paths.map(|(flow, spec)| {
+    let paths = (0..).map(QpId::new).zip(&qps.specs).skip(qps.applications);
+    endpoints.pairs.extend(paths.map(|(qp, spec)| {
+        let flow = Traffic::flow_of_qp(messages, qp);
         let host = host_of[spec.source.index()];
         OpenPair::of_path(flow, host, spec)
     }));
@@ -131,10 +135,12 @@ fn empty(scenario: &Scenario, (hosts, ports): (usize, u8), messages: usize) -> E
 struct Builder<'a> {
     endpoints: Endpoints,
     /// The queue pair that is being filled, and how many channels it has.
-    sharing: BTreeMap<Sharing, (u32, usize)>,
+    sharing: BTreeMap<Sharing, (QpId, usize)>,
     ratio: usize,
-    specs: &'a mut Vec<MessageSpec>,
-    host_of: &'a [u32],
+    /// How many messages there are.
+    messages: usize,
+    specs: &'a mut Vec<ConnectionSpec>,
+    host_of: &'a [HostId],
     hosts: &'a [NodeId],
     seed: u64,
     /// That of the workload at hand.
@@ -222,23 +228,23 @@ impl Builder<'_> {
     }
 
     /// The queue pair of the next channel of an application.
-    fn pair(&mut self, index: u32, application: u32, to: (NodeId, u8, Verb)) -> u32 {
+    fn pair(&mut self, index: u32, application: u32, to: (NodeId, u8, Verb)) -> QpId {
         let (server, class, verb) = to;
         let application = &self.endpoints.applications[application as usize];
-        let (host, node, start) = (application.host, application.node, application.start);
+        let (host, node) = (application.host, application.node);
         let shares = self.endpoints.policy == Policy::Share;
-        let key = (self.tenant, host, server.get(), class, verb.name());
+        let key = (self.tenant, host, server, class, verb.name());
         if let Some((pair, members)) = self.sharing.get_mut(&key).filter(|_| shares)
             && *members < self.ratio
         {
             *members += 1;
-            self.endpoints.pairs[*pair as usize].shared = true;
+            self.endpoints.pairs[pair.index()].shared = true;
             return *pair;
         }
-        let pair = self.endpoints.pairs.len() as u32;
+        let pair = QpId::new(self.endpoints.pairs.len() as u32);
         self.sharing.insert(key, (pair, 1));
         self.endpoints.pairs.push(OpenPair {
-            message: self.specs.len() as u32,
+            flow: Traffic::flow_of_qp(self.messages, pair),
             host,
             verb,
             posted: VecDeque::new(),
@@ -252,23 +258,16 @@ impl Builder<'_> {
             ideal: None,
             failed: false,
         });
-        self.specs.push(MessageSpec {
+        self.specs.push(ConnectionSpec {
             workload: index,
             source: node,
             destination: server,
-            size: Bytes::new(1),
-            start,
             class,
             verb,
             destination_port: ORDINARY_PORT,
-            after: None,
-            joins: None,
-            delay: Duration::ZERO,
-            part_of: None,
-            connection: None,
-            iteration: 0,
             tenant: self.tenant,
             plane: None,
+            group: None,
         });
         pair
     }

@@ -2,12 +2,13 @@
 
 use fairlane_engine::{Engine, Event};
 use fairlane_scenario::Policy;
-use fairlane_units::{Bytes, Duration, Time};
+use fairlane_units::{Bytes, Duration, MessageId, Time};
 
 use super::pipeline::Wqe;
 use super::{Endpoints, Operation, Output, Task};
 use crate::baseline::{self, Baseline};
 use crate::network::Network;
+use crate::traffic::Traffic;
 use crate::waking::Waking;
 use crate::{MessageRecord, Outcome};
 
@@ -83,7 +84,7 @@ impl Endpoints {
     /// When a thread that works on a channel's queue pair for `work` from now on is done.
     fn locked(&mut self, now: Time, channel: u32, work: Duration) -> Time {
         let channel = &self.channels[channel as usize];
-        let pair = &mut self.pairs[channel.pair as usize];
+        let pair = &mut self.pairs[channel.pair.index()];
         if !pair.shared {
             return now + work;
         }
@@ -98,7 +99,7 @@ impl Endpoints {
         let now = engine.now();
         let at = channel as usize;
         let application = self.channels[at].application;
-        let pair = self.channels[at].pair as usize;
+        let pair = self.channels[at].pair.index();
         if !self.goes_on(application, now) || self.pairs[pair].failed {
             return None;
         }
@@ -111,7 +112,7 @@ impl Endpoints {
         for _ in 0..count {
             let size = self.channels[at].draw();
             let operation = self.insert(Operation {
-                id: self.next_id,
+                id: MessageId::new(self.next_id),
                 channel,
                 size,
                 start: now,
@@ -140,7 +141,7 @@ impl Endpoints {
         let now = engine.now();
         let at = channel as usize;
         let pair = self.channels[at].pair;
-        let host = self.pairs[pair as usize].host;
+        let host = self.pairs[pair.index()].host;
         match self.policy {
             Policy::Drum => self.tell_agent(engine, host, channel),
             Policy::Justitia if self.is_paced(channel) => self.pace(engine, host, channel),
@@ -151,7 +152,7 @@ impl Endpoints {
                     operation,
                     size: operations[operation as usize].size,
                 });
-                self.pipelines[host as usize].ring(costs, now + costs.doorbell, wqes);
+                self.pipelines[host.index()].ring(costs, now + costs.doorbell, wqes);
                 self.advance(engine, host);
             }
         }
@@ -160,7 +161,7 @@ impl Endpoints {
     /// A thread has seen the completion of a channel's batch.
     fn finish_batch(&mut self, channel: u32) {
         let at = channel as usize;
-        let pair = self.channels[at].pair as usize;
+        let pair = self.channels[at].pair.index();
         self.pairs[pair].busy -= 1;
         let state = &mut self.channels[at];
         let ended = state.batch.drain(..).map(Output::Ended);
@@ -185,6 +186,7 @@ impl Endpoints {
     pub(crate) fn operation_record(
         &mut self,
         net: &Network,
+        traffic: &Traffic,
         baseline: &Baseline,
         operation: u32,
         ended: bool,
@@ -210,10 +212,10 @@ impl Endpoints {
         }
         let (workload, pair, server) = (application.workload, channel.pair, channel.server);
         let source = application.node;
-        let message = self.pairs[pair as usize].message as usize;
-        let ideal = self.ideal_of(net, number, size);
-        let round_trip = baseline.pair(&net.graph, net.flows[message].ports, (source, server));
-        let spec = &net.specs[message];
+        let flow = self.pairs[pair.index()].flow;
+        let ideal = self.ideal_of(net, traffic, number, size);
+        let round_trip = baseline.pair(&net.graph, net.flow(flow).ports, (source, server));
+        let spec = traffic.connection(flow);
         let acknowledged = match outcome {
             Outcome::Completed => size,
             _ => Bytes::ZERO,
@@ -223,7 +225,7 @@ impl Endpoints {
             workload,
             source,
             destination: server,
-            source_port: net.flows[message].tuple.source_port,
+            source_port: net.flow(flow).tuple.source_port,
             destination_port: spec.destination_port,
             class: spec.class,
             verb: spec.verb,

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use fairlane_engine::{Engine, Event, Wake};
 use fairlane_scenario::{Justitia, Policy};
-use fairlane_units::{Bytes, Duration, Rate, Time};
+use fairlane_units::{Bytes, Duration, HostId, Rate, Time};
 
 use super::Endpoints;
 use super::pipeline::Wqe;
@@ -91,27 +91,27 @@ impl Endpoints {
     /// Whether operations of a channel wait for tokens.
     pub(super) fn is_paced(&self, channel: u32) -> bool {
         let channel = &self.channels[channel as usize];
-        let host = self.pairs[channel.pair as usize].host;
+        let host = self.pairs[channel.pair.index()].host;
         let batch = self.applications[channel.application as usize].batch;
-        self.policy == Policy::Justitia && self.pacers[host as usize].paces(batch, channel.mean)
+        self.policy == Policy::Justitia && self.pacers[host.index()].paces(batch, channel.mean)
     }
 
     /// Payload of the work requests that an operation of a channel is posted as.
     pub(super) fn piece_of(&self, channel: u32, size: Bytes) -> Bytes {
-        let pair = &self.pairs[self.channels[channel as usize].pair as usize];
+        let pair = &self.pairs[self.channels[channel as usize].pair.index()];
         match self.is_paced(channel) && !pair.verb.is_atomic() {
-            true => self.pacers[pair.host as usize].settings.chunk,
+            true => self.pacers[pair.host.index()].settings.chunk,
             false => size,
         }
     }
 
     /// A channel's batch is to be paced, in pieces.
-    pub(super) fn pace(&mut self, engine: &mut Engine, host: u32, channel: u32) {
+    pub(super) fn pace(&mut self, engine: &mut Engine, host: HostId, channel: u32) {
         let now = engine.now();
-        let pacer = &mut self.pacers[host as usize];
+        let pacer = &mut self.pacers[host.index()];
         let chunk = pacer.settings.chunk.get();
         let state = &mut self.channels[channel as usize];
-        let splits = !self.pairs[state.pair as usize].verb.is_atomic();
+        let splits = !self.pairs[state.pair.index()].verb.is_atomic();
         for &at in &state.batch {
             let operation = &mut self.operations[at as usize];
             let size = operation.size.get();
@@ -129,19 +129,19 @@ impl Endpoints {
         self.wake_pacer(engine, host, at);
     }
 
-    fn wake_pacer(&mut self, engine: &mut Engine, host: u32, at: Time) {
-        let wake = &mut self.pacers[host as usize].wake;
+    fn wake_pacer(&mut self, engine: &mut Engine, host: HostId, at: Time) {
+        let wake = &mut self.pacers[host.index()].wake;
         if wake.deadline() > at {
-            let rank = Waking::Agent.rank(u64::from(host));
-            wake.arm(engine, at, rank, Waking::Agent.component(host));
+            let rank = Waking::Agent.rank(u64::from(host.get()));
+            wake.arm(engine, at, rank, Waking::Agent.component(host.get()));
         }
     }
 
     /// A part of an operation has ended; of latency-sensitive ones the pacer notes the time.
-    pub(super) fn note_latency(&mut self, host: u32, channel: u32, operation: u32, seen: Time) {
+    pub(super) fn note_latency(&mut self, host: HostId, channel: u32, operation: u32, seen: Time) {
         let channel = &self.channels[channel as usize];
         let batch = self.applications[channel.application as usize].batch;
-        let pacer = &mut self.pacers[host as usize];
+        let pacer = &mut self.pacers[host.index()];
         if !pacer.paces(batch, channel.mean) {
             let taken = seen - self.operations[operation as usize].start;
             pacer.worst = pacer.worst.max(taken);
@@ -149,9 +149,9 @@ impl Endpoints {
     }
 
     /// There are tokens for the next piece.
-    pub(super) fn on_pacer(&mut self, engine: &mut Engine, host: u32, event: Event) {
+    pub(super) fn on_pacer(&mut self, engine: &mut Engine, host: HostId, event: Event) {
         let now = engine.now();
-        let pacer = &mut self.pacers[host as usize];
+        let pacer = &mut self.pacers[host.index()];
         if !pacer.wake.fires(engine, event) {
             return;
         }
@@ -160,7 +160,7 @@ impl Endpoints {
             return;
         };
         let state = &mut self.channels[channel as usize];
-        let splits = !self.pairs[state.pair as usize].verb.is_atomic();
+        let splits = !self.pairs[state.pair.index()].verb.is_atomic();
         let chunk = pacer.settings.chunk;
         let pending = &mut state.pending;
         let Some(wqe) = pending.front_mut() else {
@@ -185,7 +185,7 @@ impl Endpoints {
         let costs = &self.costs;
         pacer.next = now + pacer.tokens(wqe.size, costs.processing);
         let (next, more) = (pacer.next, !pacer.queue.is_empty());
-        self.pipelines[host as usize].ring(costs, now + costs.doorbell, std::iter::once(wqe));
+        self.pipelines[host.index()].ring(costs, now + costs.doorbell, std::iter::once(wqe));
         if more {
             self.wake_pacer(engine, host, next);
         }

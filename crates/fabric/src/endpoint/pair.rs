@@ -3,13 +3,14 @@
 use fairlane_engine::Engine;
 use fairlane_scenario::{Policy, Verb};
 use fairlane_transport::{Operation as Asked, Remote, Status, WorkRequest};
-use fairlane_units::{Bytes, Duration, QpNumber, Time};
+use fairlane_units::{Bytes, Duration, FlowId, QpId, QpNumber, Time};
 
 use super::pipeline::Wqe;
 use super::{Endpoints, Output, subflow};
 use crate::baseline::{self, Work};
 use crate::ideal::{self, Ways};
 use crate::network::Network;
+use crate::traffic::Traffic;
 
 impl Endpoints {
     /// Has a work request that the NIC is done with go to its queue pair; `false` if that has failed.
@@ -18,17 +19,17 @@ impl Endpoints {
             subflow::begin(self, wqe);
             return true;
         }
-        let pair = &mut self.pairs[wqe.pair as usize];
+        let pair = &mut self.pairs[wqe.pair.index()];
         if pair.failed {
             pair.unsent -= 1;
-            self.pipelines[pair.host as usize].begun -= 1;
+            self.pipelines[pair.host.index()].begun -= 1;
             self.end_part(engine, wqe, false, engine.now());
             return false;
         }
         pair.posted.push_back(wqe);
         let operation = asked(pair.verb, self.datagrams);
         self.outputs.push(Output::Post {
-            flow: pair.message,
+            flow: pair.flow,
             host: pair.host,
             request: WorkRequest::new(u64::from(wqe.operation), operation, wqe.size),
         });
@@ -36,8 +37,8 @@ impl Endpoints {
     }
 
     /// A work request of a queue pair ended at `at`.
-    pub(crate) fn on_wqe_end(&mut self, engine: &mut Engine, pair: u32, status: Status, at: Time) {
-        let state = &mut self.pairs[pair as usize];
+    pub(crate) fn on_wqe_end(&mut self, engine: &mut Engine, pair: QpId, status: Status, at: Time) {
+        let state = &mut self.pairs[pair.index()];
         let Some(wqe) = state.posted.pop_front() else {
             return;
         };
@@ -45,14 +46,14 @@ impl Endpoints {
         if status != Status::Success && !std::mem::replace(&mut state.failed, true) {
             // What it hasn't sent it never will.
             let unsent = std::mem::take(&mut state.unsent);
-            let processing = self.pipelines[host as usize].processes(pair);
+            let processing = self.pipelines[host.index()].processes(pair);
             state.unsent = u32::from(processing);
-            self.pipelines[host as usize].begun -= unsent - state.unsent;
+            self.pipelines[host.index()].begun -= unsent - state.unsent;
         }
         if let Some(parked) = state.parked.front().copied().filter(|_| !state.resuming) {
             state.parked.pop_front();
             state.resuming = true;
-            self.pipelines[host as usize].resume(engine.now(), parked);
+            self.pipelines[host.index()].resume(engine.now(), parked);
             self.advance(engine, host);
         }
         self.end_part(engine, wqe, status == Status::Success, at);
@@ -60,11 +61,11 @@ impl Endpoints {
     }
 
     /// Ends what waits for a queue pair that has failed.
-    fn flush_failed(&mut self, engine: &mut Engine, pair: u32, at: Time) {
-        if !self.pairs[pair as usize].failed {
+    fn flush_failed(&mut self, engine: &mut Engine, pair: QpId, at: Time) {
+        if !self.pairs[pair.index()].failed {
             return;
         }
-        while let Some(wqe) = self.pairs[pair as usize].parked.pop_front() {
+        while let Some(wqe) = self.pairs[pair.index()].parked.pop_front() {
             self.end_part(engine, wqe, false, at);
         }
     }
@@ -76,7 +77,7 @@ impl Endpoints {
         operation.parts -= 1;
         let (ended, channel) = (operation.parts == 0, operation.channel);
         let visible = at + self.costs.cqe_write;
-        let host = self.pairs[wqe.pair as usize].host;
+        let host = self.pairs[wqe.pair.index()].host;
         match self.policy {
             Policy::Drum => self.tell_agent_of_end(engine, host, (visible, channel, wqe.size)),
             Policy::Justitia => {
@@ -106,16 +107,22 @@ impl Endpoints {
     }
 
     /// Completion time of an operation alone on the fabric, without the costs of hosts.
-    pub(super) fn ideal_of(&mut self, net: &Network, channel: u32, size: Bytes) -> Duration {
+    pub(super) fn ideal_of(
+        &mut self,
+        net: &Network,
+        traffic: &Traffic,
+        channel: u32,
+        size: Bytes,
+    ) -> Duration {
         let (reliable, work) = (self.reliable, work_of(self, channel, size));
         let pair = self.channels[channel as usize].pair;
-        let pair = &mut self.pairs[pair as usize];
+        let pair = &mut self.pairs[pair.index()];
         if let Some((of, ideal)) = pair.ideal
             && of == work
         {
             return ideal;
         }
-        let rules = net.rules_of(pair.message);
+        let rules = traffic.rules_of(pair.flow, &net.rules);
         let least = |ways: &Ways| {
             if reliable {
                 return ideal::least(&ways.known, &work, &net.plan, rules);
@@ -130,20 +137,25 @@ impl Endpoints {
     }
 
     /// The flow of an operation, and the least that [its ideal time](Self::ideal_of) can be if that was moved.
-    pub(crate) fn moved_ideal(&self, net: &Network, operation: u32) -> (u32, Option<Duration>) {
+    pub(crate) fn moved_ideal(
+        &self,
+        net: &Network,
+        traffic: &Traffic,
+        operation: u32,
+    ) -> (FlowId, Option<Duration>) {
         let operation = &self.operations[operation as usize];
-        let pair = &self.pairs[self.channels[operation.channel as usize].pair as usize];
+        let pair = &self.pairs[self.channels[operation.channel as usize].pair.index()];
         let work = work_of(self, operation.channel, operation.size);
-        let rules = net.rules_of(pair.message);
+        let rules = traffic.rules_of(pair.flow, &net.rules);
         let bounds = pair.paths.iter();
         let bounds = bounds.filter_map(|ways| ideal::bound(&ways.any, &work, rules));
         // Of an unreliable service, operations end with what their host sends.
-        (pair.message, bounds.min().filter(|_| self.reliable))
+        (pair.flow, bounds.min().filter(|_| self.reliable))
     }
 
     /// Notes the paths of a queue pair, there and back.
-    pub(crate) fn note_paths(&mut self, pair: u32, paths: Ways) {
-        let Some(pair) = self.pairs.get_mut(pair as usize) else {
+    pub(crate) fn note_paths(&mut self, pair: QpId, paths: Ways) {
+        let Some(pair) = self.pairs.get_mut(pair.index()) else {
             return;
         };
         pair.ideal = None;
@@ -155,7 +167,7 @@ impl Endpoints {
 fn work_of(endpoints: &Endpoints, channel: u32, size: Bytes) -> Work {
     let pair = endpoints.channels[channel as usize].pair;
     Work {
-        verb: endpoints.pairs[pair as usize].verb,
+        verb: endpoints.pairs[pair.index()].verb,
         size,
         piece: endpoints.piece_of(channel, size),
         counted: false,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use fairlane_engine::Wake;
 use fairlane_host::PairId;
-use fairlane_units::{Bytes, Duration, Time};
+use fairlane_units::{Bytes, Duration, QpId, Time};
 
 use super::cache::Cache;
 use super::costs::Costs;
@@ -18,7 +18,7 @@ use crate::packet::PacketList;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wqe {
     /// The queue pair.
-    pub(crate) pair: u32,
+    pub(crate) pair: QpId,
     /// The operation that it carries out, or a part of.
     pub(crate) operation: u32,
     pub(crate) size: Bytes,
@@ -149,9 +149,9 @@ impl Pipeline {
     }
 
     /// When the NIC has the state of `pair`, which it needs now: now if it is kept.
-    pub(crate) fn context(&mut self, costs: &Costs, now: Time, pair: u32) -> Time {
+    pub(crate) fn context(&mut self, costs: &Costs, now: Time, pair: QpId) -> Time {
         self.counters.lookups += 1;
-        if self.cache.touch(pair) {
+        if self.cache.touch(pair.get()) {
             return now;
         }
         self.counters.misses += 1;
@@ -160,7 +160,7 @@ impl Pipeline {
     }
 
     /// Whether the NIC is at a work request of `pair`.
-    pub(crate) fn processes(&self, pair: u32) -> bool {
+    pub(crate) fn processes(&self, pair: QpId) -> bool {
         self.processing.is_some_and(|(wqe, _)| wqe.pair == pair)
     }
 
@@ -171,7 +171,7 @@ impl Pipeline {
         costs: &Costs,
         now: Time,
         cached: bool,
-        blocked: impl Fn(u32, bool) -> bool,
+        blocked: impl Fn(QpId, bool) -> bool,
     ) -> Step {
         if let Some((wqe, until)) = self.processing {
             if until > now {

@@ -2,11 +2,12 @@
 
 use fairlane_engine::{Engine, Event};
 use fairlane_host::{Host, PairId};
-use fairlane_units::Time;
+use fairlane_units::{HostId, QpId, Time};
 
 use super::pipeline::{Step, Transmitter, Wqe};
 use super::{Endpoints, Output};
 use crate::network::Network;
+use crate::traffic::Traffic;
 use crate::waking::Waking;
 
 /// Wakes of a NIC: for work requests, and for its receiver.
@@ -15,17 +16,17 @@ const WAKES: u32 = 2;
 impl Endpoints {
     /// Lets a NIC do what it can now, up to the next work request that goes to its queue pair: what follows
     /// from that comes first.
-    pub(crate) fn advance(&mut self, engine: &mut Engine, host: u32) {
+    pub(crate) fn advance(&mut self, engine: &mut Engine, host: HostId) {
         let now = engine.now();
         loop {
             let (pairs, most) = (&self.pairs, self.max_reads as usize);
-            let blocked = |pair: u32, resumed: bool| {
-                let pair = &pairs[pair as usize];
+            let blocked = |pair: QpId, resumed: bool| {
+                let pair = &pairs[pair.index()];
                 let behind = (!pair.parked.is_empty() || pair.resuming) && !resumed;
                 let full = pair.verb.awaits_response() && pair.posted.len() >= most;
                 behind || full
             };
-            let pipeline = &mut self.pipelines[host as usize];
+            let pipeline = &mut self.pipelines[host.index()];
             match pipeline.step(&self.costs, now, self.cached, blocked) {
                 Step::Rest => return,
                 Step::Wait(at) => {
@@ -44,10 +45,10 @@ impl Endpoints {
         }
     }
 
-    fn wake_pipeline(&mut self, engine: &mut Engine, host: u32, at: Time) {
-        let number = host * WAKES;
+    fn wake_pipeline(&mut self, engine: &mut Engine, host: HostId, at: Time) {
+        let number = host.get() * WAKES;
         let rank = Waking::Unit.rank(u64::from(number));
-        let wake = &mut self.pipelines[host as usize].wake;
+        let wake = &mut self.pipelines[host.index()].wake;
         if wake.deadline() != at {
             wake.arm(engine, at, rank, Waking::Unit.component(number));
         }
@@ -55,7 +56,7 @@ impl Endpoints {
 
     /// Lays a work request aside until a READ of its queue pair ends.
     fn park(&mut self, engine: &mut Engine, wqe: Wqe, resumed: bool) {
-        let pair = &mut self.pairs[wqe.pair as usize];
+        let pair = &mut self.pairs[wqe.pair.index()];
         if pair.failed {
             let at = engine.now();
             self.end_part(engine, wqe, false, at);
@@ -68,7 +69,7 @@ impl Endpoints {
     }
 
     fn on_begun(&mut self, now: Time, wqe: Wqe) {
-        let pair = &mut self.pairs[wqe.pair as usize];
+        let pair = &mut self.pairs[wqe.pair.index()];
         pair.resuming = false;
         pair.unsent += 1;
         if wqe.is_of_path() {
@@ -85,14 +86,14 @@ impl Endpoints {
     }
 
     /// All packets of a work request have been sent for the first time.
-    pub(crate) fn on_wqe_sent(&mut self, engine: &mut Engine, pair: u32) {
-        let pair = &mut self.pairs[pair as usize];
+    pub(crate) fn on_wqe_sent(&mut self, engine: &mut Engine, pair: QpId) {
+        let pair = &mut self.pairs[pair.index()];
         if pair.unsent == 0 {
             return;
         }
         pair.unsent -= 1;
         let host = pair.host;
-        self.pipelines[host as usize].begun -= 1;
+        self.pipelines[host.index()].begun -= 1;
         self.advance(engine, host);
     }
 
@@ -103,9 +104,9 @@ impl Endpoints {
         engine: &mut Engine,
         number: u32,
         event: Event,
-    ) -> Option<u32> {
-        let host = number / WAKES;
-        let pipeline = &mut self.pipelines[host as usize];
+    ) -> Option<HostId> {
+        let host = HostId::new(number / WAKES);
+        let pipeline = &mut self.pipelines[host.index()];
         if !number.is_multiple_of(WAKES) {
             return pipeline.receiving.fires(engine, event).then_some(host);
         }
@@ -115,14 +116,13 @@ impl Endpoints {
         None
     }
 
-    /// Whether a packet that has arrived at a host has to wait at its NIC.
-    pub(crate) fn is_held(&mut self, net: &mut Network, host: u32, at: u32) -> bool {
-        let flow = net.packets.get(at).flow;
-        if !net.has_pipeline(flow) || !self.cached {
+    /// Whether a packet that has arrived at a host for a queue pair has to wait at its NIC.
+    pub(crate) fn is_held(&mut self, net: &mut Network, host: HostId, at: u32, pair: QpId) -> bool {
+        if !self.cached {
             return false;
         }
-        let (now, pair) = (net.now(), net.pair_of(flow));
-        let pipeline = &mut self.pipelines[host as usize];
+        let now = net.now();
+        let pipeline = &mut self.pipelines[host.index()];
         if pipeline.received.is_empty() {
             let ready = pipeline.context(&self.costs, now, pair);
             if ready <= now {
@@ -135,10 +135,10 @@ impl Endpoints {
     }
 
     /// Keeps a packet at the NIC; where there are too many, it pauses the switch.
-    fn hold(&mut self, net: &mut Network, host: u32, at: u32) {
+    fn hold(&mut self, net: &mut Network, host: HostId, at: u32) {
         let packet = *net.packets.get(at);
         let pauses = net.rules.pfc && packet.class != 0;
-        let pipeline = &mut self.pipelines[host as usize];
+        let pipeline = &mut self.pipelines[host.index()];
         pipeline.held += u64::from(packet.wire);
         pipeline.received.push(&mut net.packets, at);
         let stops = pauses && pipeline.held > self.costs.receive_buffer;
@@ -149,16 +149,16 @@ impl Endpoints {
     }
 
     /// The link of a host has come back: its NIC pauses the switch again where it needs to.
-    pub(crate) fn pause_again(&mut self, host: u32) {
-        let stopped = self.pipelines[host as usize].stopped;
+    pub(crate) fn pause_again(&mut self, host: HostId) {
+        let stopped = self.pipelines[host.index()].stopped;
         for class in (1..8).filter(|class| stopped & 1 << class != 0) {
             self.pause(host, class, true);
         }
     }
 
     /// Takes the first packet that waits at a NIC, whose connection it has the state of.
-    pub(crate) fn release(&mut self, net: &Network, host: u32) -> Option<u32> {
-        let pipeline = &mut self.pipelines[host as usize];
+    pub(crate) fn release(&mut self, net: &Network, host: HostId) -> Option<u32> {
+        let pipeline = &mut self.pipelines[host.index()];
         let at = pipeline.received.pop(&net.packets)?;
         pipeline.held -= u64::from(net.packets.get(at).wire);
         if pipeline.stopped != 0 && pipeline.held <= self.costs.receive_buffer / 2 {
@@ -172,48 +172,51 @@ impl Endpoints {
 
     /// Whether the packet that is now first among those that wait at a NIC may be taken at once; else the NIC
     /// waits for the state of its connection.
-    pub(crate) fn may_go_on(&mut self, net: &mut Network, host: u32) -> bool {
+    pub(crate) fn may_go_on(&mut self, net: &mut Network, traffic: &Traffic, host: HostId) -> bool {
         let now = net.now();
-        let pipeline = &mut self.pipelines[host as usize];
+        let pipeline = &mut self.pipelines[host.index()];
         let Some(next) = pipeline.received.iter(&net.packets).next() else {
             return false;
         };
-        let ready = pipeline.context(&self.costs, now, net.pair_of(next.flow));
+        let Some(pair) = traffic.charged_qp(next.flow) else {
+            return true;
+        };
+        let ready = pipeline.context(&self.costs, now, pair);
         if ready > now {
             self.wake_receiver(&mut net.engine, host, ready);
         }
         ready <= now
     }
 
-    fn pause(&mut self, host: u32, class: u8, pause: bool) {
+    fn pause(&mut self, host: HostId, class: u8, pause: bool) {
         self.outputs.push(Output::Pause { host, class, pause });
     }
 
-    fn wake_receiver(&mut self, engine: &mut Engine, host: u32, at: Time) {
-        let number = host * WAKES + 1;
+    fn wake_receiver(&mut self, engine: &mut Engine, host: HostId, at: Time) {
+        let number = host.get() * WAKES + 1;
         let rank = Waking::Unit.rank(u64::from(number));
-        let wake = &mut self.pipelines[host as usize].receiving;
+        let wake = &mut self.pipelines[host.index()].receiving;
         wake.arm(engine, at, rank, Waking::Unit.component(number));
     }
 
     /// The queue pair that sends in place of the one in turn, once the NIC has the state of a connection for
-    /// it; else when that will be there. Flows below `messages` need none.
+    /// it; else when that will be there. Connections of single messages need none: then `pair` is none.
     ///
     /// # Errors
     /// The time to wait for.
     pub(crate) fn with_context(
         &mut self,
         nic: &Host,
-        host: u32,
+        host: HostId,
         plane: u8,
         now: Time,
         chosen: PairId,
-        messages: usize,
+        pair: Option<QpId>,
     ) -> Result<PairId, Time> {
         if !self.cached {
             return Ok(chosen);
         }
-        let pipeline = &mut self.pipelines[host as usize];
+        let pipeline = &mut self.pipelines[host.index()];
         let transmitter = &mut pipeline.transmitters[usize::from(plane)];
         if now < transmitter.stalled {
             return Err(transmitter.stalled);
@@ -223,7 +226,7 @@ impl Endpoints {
         {
             return Ok(granted);
         }
-        let Some(pair) = nic.pair(chosen).opening().flow.checked_sub(messages as u32) else {
+        let Some(pair) = pair else {
             return Ok(chosen);
         };
         let ready = pipeline.context(&self.costs, now, pair);

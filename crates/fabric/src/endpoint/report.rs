@@ -41,9 +41,9 @@ impl Endpoints {
         }
         for channel in &self.channels {
             let record = &mut records[channel.application as usize];
-            let host = self.pairs[channel.pair as usize].host;
+            let host = self.pairs[channel.pair.index()].host;
             let (wait, bound) = (
-                self.agents[host as usize].waited(channel),
+                self.agents[host.index()].waited(channel),
                 channel.turns.bound,
             );
             let before = (record.longest_wait_epochs, record.wait_bound_epochs);
@@ -76,11 +76,11 @@ impl Endpoints {
                 lock_waits: 0,
                 lock_waited: fairlane_units::Duration::ZERO,
                 most_active: (self.policy == Policy::Drum)
-                    .then(|| self.agents[nic.number as usize].most_active),
+                    .then(|| self.agents[nic.number.index()].most_active),
             })
             .collect();
         for pair in &self.pairs {
-            let record = &mut records[pair.host as usize];
+            let record = &mut records[pair.host.index()];
             record.lock_waits += pair.lock.waits;
             record.lock_waited += pair.lock.waited;
         }

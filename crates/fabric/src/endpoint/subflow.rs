@@ -2,10 +2,11 @@
 //! connections; here they are only work requests, and what NICs do for them.
 
 use fairlane_engine::Engine;
+use fairlane_units::{Bytes, FlowId, HostId, QpId};
 
 use super::pipeline::{Lock, Wqe};
 use super::{Endpoints, OpenPair, Output};
-use crate::MessageSpec;
+use crate::spec::ConnectionSpec;
 
 /// Instead of an operation of an application.
 const NO_OPERATION: u32 = u32::MAX;
@@ -19,9 +20,9 @@ impl Wqe {
 
 impl OpenPair {
     /// The queue pair with this flow number, at the host with this number.
-    pub(super) fn of_path(flow: u32, host: u32, spec: &MessageSpec) -> Self {
+    pub(super) fn of_path(flow: FlowId, host: HostId, spec: &ConnectionSpec) -> Self {
         Self {
-            message: flow,
+            flow,
             host,
             verb: spec.verb,
             posted: std::collections::VecDeque::new(),
@@ -39,13 +40,8 @@ impl OpenPair {
 }
 
 /// A doorbell is rung for a work request of a queue pair.
-pub(crate) fn ring(
-    all: &mut Endpoints,
-    engine: &mut Engine,
-    pair: u32,
-    size: fairlane_units::Bytes,
-) {
-    let host = all.pairs[pair as usize].host;
+pub(crate) fn ring(all: &mut Endpoints, engine: &mut Engine, pair: QpId, size: Bytes) {
+    let host = all.pairs[pair.index()].host;
     let at = engine.now() + all.costs.doorbell;
     let wqe = Wqe {
         pair,
@@ -53,54 +49,54 @@ pub(crate) fn ring(
         size,
     };
     let wqes = std::iter::once(wqe);
-    all.pipelines[host as usize].ring(&all.costs, at, wqes);
+    all.pipelines[host.index()].ring(&all.costs, at, wqes);
     all.advance(engine, host);
 }
 
 /// The NIC is done with a work request, which goes to its queue pair.
 pub(super) fn begin(all: &mut Endpoints, wqe: Wqe) {
-    let pair = &mut all.pairs[wqe.pair as usize];
+    let pair = &mut all.pairs[wqe.pair.index()];
     pair.posted.push_back(wqe);
-    all.outputs.push(Output::Begin(pair.message));
+    all.outputs.push(Output::Begin(pair.flow));
 }
 
 /// The work request that was begun last doesn't go to its queue pair after all.
-pub(crate) fn take_back(all: &mut Endpoints, engine: &mut Engine, pair: u32) {
-    let state = &mut all.pairs[pair as usize];
+pub(crate) fn take_back(all: &mut Endpoints, engine: &mut Engine, pair: QpId) {
+    let state = &mut all.pairs[pair.index()];
     state.posted.pop_back();
     state.unsent = state.unsent.saturating_sub(1);
     let host = state.host;
-    let begun = &mut all.pipelines[host as usize].begun;
+    let begun = &mut all.pipelines[host.index()].begun;
     *begun = begun.saturating_sub(1);
     all.advance(engine, host);
 }
 
 /// A work request of a queue pair has ended.
-pub(crate) fn end(all: &mut Endpoints, engine: &mut Engine, pair: u32) {
-    let state = &mut all.pairs[pair as usize];
+pub(crate) fn end(all: &mut Endpoints, engine: &mut Engine, pair: QpId) {
+    let state = &mut all.pairs[pair.index()];
     state.posted.pop_front();
     let host = state.host;
     if let Some(parked) = state.parked.front().copied().filter(|_| !state.resuming) {
         state.parked.pop_front();
         state.resuming = true;
-        all.pipelines[host as usize].resume(engine.now(), parked);
+        all.pipelines[host.index()].resume(engine.now(), parked);
         all.advance(engine, host);
     }
 }
 
 /// A queue pair is replaced: what it hasn't sent it never will.
-pub(crate) fn renew(all: &mut Endpoints, engine: &mut Engine, pair: u32) {
-    let state = &mut all.pairs[pair as usize];
+pub(crate) fn renew(all: &mut Endpoints, engine: &mut Engine, pair: QpId) {
+    let state = &mut all.pairs[pair.index()];
     state.posted.clear();
     let unsent = std::mem::take(&mut state.unsent);
     let host = state.host;
-    let pipeline = &mut all.pipelines[host as usize];
+    let pipeline = &mut all.pipelines[host.index()];
     let processing = u32::from(pipeline.processes(pair));
-    all.pairs[pair as usize].unsent = processing;
+    all.pairs[pair.index()].unsent = processing;
     pipeline.begun -= unsent - processing.min(unsent);
     // What waits for a READ to end waits for nothing now.
-    while let Some(parked) = all.pairs[pair as usize].parked.pop_front() {
-        all.pipelines[host as usize].resume(engine.now(), parked);
+    while let Some(parked) = all.pairs[pair.index()].parked.pop_front() {
+        all.pipelines[host.index()].resume(engine.now(), parked);
     }
     all.advance(engine, host);
 }

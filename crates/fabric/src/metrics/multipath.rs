@@ -117,7 +117,7 @@ fn path(paths: &[&PathRecord]) -> PathSummary {
     let rates = paths.iter().filter_map(|path| path.capacity);
     let unhealthy = |path: &&&PathRecord| !matches!(path.health, "good" | "twin");
     PathSummary {
-        path: paths[0].path,
+        path: paths[0].path.get(),
         connections: sum(|path| path.connections),
         bytes: sum(|path| path.bytes.get()),
         chunks: sum(|path| path.chunks),

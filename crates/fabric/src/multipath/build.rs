@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fairlane_multipath::{PathPlan, PortFile};
 use fairlane_scenario::{Error, Loaded, Multipath as Section, Plan, Workload};
-use fairlane_units::{Bytes, Duration};
+use fairlane_units::{Duration, FlowId, HostId, MessageId, QpId};
 
 use super::library::Library;
 use super::{Bundle, Costs, Multipath, Tallies};
@@ -16,7 +16,9 @@ use crate::five_tuple::address;
 use crate::flow::Flow;
 use crate::packet::NONE;
 use crate::schedule::{PortChooser, shares};
+use crate::spec::ConnectionSpec;
 use crate::topology::Topology;
+use crate::traffic::Traffic;
 
 /// Queue pairs of a run at most.
 const MOST_SUBFLOWS: usize = 1 << 26;
@@ -31,23 +33,24 @@ struct Sharing {
     paths: u32,
 }
 
-/// Builds what stands behind messages with several paths; `None` if there are none. `specs` are messages, then
-/// queue pairs that stay open; those of paths get a specification each behind them.
+/// Builds what stands behind messages with several paths; `None` if there are none. `qps` are the queue pairs
+/// that stay open; those of paths get a specification each behind them.
 ///
 /// # Errors
 /// If there are too many queue pairs.
 pub(crate) fn build(
     loaded: &Loaded,
     topology: &Topology,
-    host_of: &[u32],
-    (specs, messages): (&mut Vec<MessageSpec>, usize),
+    host_of: &[HostId],
+    messages: &[MessageSpec],
+    qps: &mut Vec<ConnectionSpec>,
 ) -> Result<Option<Box<Multipath>>, Error> {
     let scenario = &loaded.scenario;
     let Some(section) = &scenario.multipath else {
         return Ok(None);
     };
-    let first = specs.len() as u32;
-    let divided = divide(loaded, section, host_of, (specs, messages))?;
+    let first = next_flow(messages, qps);
+    let divided = divide(loaded, section, host_of, messages, qps)?;
     if divided.bundles.is_empty() {
         return Ok(None);
     }
@@ -90,21 +93,21 @@ struct Divided {
 fn divide(
     loaded: &Loaded,
     section: &Section,
-    host_of: &[u32],
-    (specs, messages): (&mut Vec<MessageSpec>, usize),
+    host_of: &[HostId],
+    messages: &[MessageSpec],
+    qps: &mut Vec<ConnectionSpec>,
 ) -> Result<Divided, Error> {
-    let (mut bundles, mut of_message) = (Vec::<Bundle>::new(), vec![NONE; messages]);
+    let (mut bundles, mut of_message) = (Vec::<Bundle>::new(), vec![NONE; messages.len()]);
     let mut of_subflow = Vec::new();
     let mut known: BTreeMap<Sharing, u32> = BTreeMap::new();
-    for message in 0..messages {
-        let spec = specs[message];
-        let paths = paths_of(section, &loaded.scenario.workload, &spec);
+    for (message, spec) in messages.iter().enumerate() {
+        let paths = paths_of(section, &loaded.scenario.workload, spec);
         if paths <= 1 {
             continue;
         }
-        let shares = shares(&loaded.scenario, &spec);
+        let shares = shares(&loaded.scenario, spec);
         let next = bundles.len() as u32;
-        let bundle = match Shared::of(&spec).filter(|_| shares) {
+        let bundle = match Shared::of(spec).filter(|_| shares) {
             Some(shared) => *known.entry(Sharing { shared, paths }).or_insert(next),
             None => next,
         };
@@ -117,22 +120,19 @@ fn divide(
             return Err(too_many());
         }
         bundles.push(Bundle {
-            first: specs.len() as u32,
+            first: next_flow(messages, qps),
             paths,
             source: spec.source,
             destination: spec.destination,
+            verb: spec.verb,
             hosts: [spec.source, spec.destination].map(|node| host_of[node.index()]),
             stays_open: false,
         });
         for _ in 0..paths {
             of_subflow.push(bundle);
-            specs.push(MessageSpec {
-                size: Bytes::new(1),
-                after: None,
-                joins: None,
-                delay: Duration::ZERO,
-                part_of: Some(bundle),
-                ..spec
+            qps.push(ConnectionSpec {
+                group: Some(bundle),
+                ..ConnectionSpec::of(spec)
             });
         }
     }
@@ -141,6 +141,11 @@ fn divide(
         of_message,
         of_subflow,
     })
+}
+
+/// The flow of the next queue pair.
+fn next_flow(messages: &[MessageSpec], qps: &[ConnectionSpec]) -> FlowId {
+    Traffic::flow_of_qp(messages.len(), QpId::new(qps.len() as u32))
 }
 
 fn too_many() -> Error {
@@ -229,31 +234,32 @@ impl Multipath {
     pub(crate) fn label(
         &self,
         flows: &mut [Flow],
-        specs: &[MessageSpec],
+        traffic: &Traffic,
         workloads: &[Workload],
         mut ports: PortChooser<'_>,
     ) {
-        let mut messages: Vec<u32> = vec![NONE; self.bundles.len()];
-        for (message, &bundle) in (0..).zip(self.of_message.iter()) {
-            if bundle != NONE && messages[bundle as usize] == NONE {
-                messages[bundle as usize] = message;
+        let mut messages: Vec<Option<FlowId>> = vec![None; self.bundles.len()];
+        for (message, &bundle) in (0..).map(MessageId::new).zip(self.of_message.iter()) {
+            if let Some(first) = messages.get_mut(bundle as usize) {
+                first.get_or_insert(traffic.flow_of(message));
             }
         }
-        for (number, bundle) in (0u32..).zip(&self.bundles) {
-            let message = messages[number as usize];
-            let base = flows[message as usize].tuple.source_port;
-            let mut first = flows[bundle.first as usize].tuple;
+        for (number, (bundle, message)) in (0u32..).zip(self.bundles.iter().zip(messages)) {
+            let base = message.map_or(0, |flow| flows[flow.index()].tuple.source_port);
+            let mut first = flows[bundle.first.index()].tuple;
             first.source_port = self.plan.port(number, 0, base);
             for (path, flow) in (0..).zip(bundle.flows()) {
-                let mut tuple = flows[flow as usize].tuple;
+                let mut tuple = flows[flow.index()].tuple;
                 tuple.source_port = self.plan.port(number, path, base);
-                let stated = specs[flow as usize].stated_plane(workloads, ports.planes());
-                flows[flow as usize] = Flow::new(tuple, ports.ports(&first, path, stated));
+                let spec = traffic.connection(flow);
+                let stated = spec.stated_plane(workloads, ports.planes());
+                let ports = ports.ports(&first, path, stated);
+                flows[flow.index()] = Flow::new(tuple, ports, spec.class);
             }
         }
-        for (message, &bundle) in self.of_message.iter().enumerate() {
-            if bundle != NONE {
-                flows[message] = flows[self.bundles[bundle as usize].first as usize];
+        for (message, &bundle) in (0..).map(MessageId::new).zip(self.of_message.iter()) {
+            if let Some(bundle) = self.bundles.get(bundle as usize) {
+                flows[traffic.flow_of(message).index()] = flows[bundle.first.index()];
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use fairlane_engine::{Engine, Wake};
-use fairlane_units::{Duration, Time};
+use fairlane_units::{Duration, FlowId, HostId, MessageId, Time};
 
 use super::{Heard, Posting};
 use crate::waking::{LIBRARY, Waking};
@@ -14,9 +14,9 @@ pub(crate) enum Task {
     /// It writes a work request.
     Post(Posting),
     /// It takes a completion of a queue pair.
-    Completed { flow: u32, heard: Heard },
+    Completed { flow: FlowId, heard: Heard },
     /// It has a message together.
-    Arrived(u32),
+    Arrived(MessageId),
 }
 
 /// The thread of a host.
@@ -100,7 +100,7 @@ impl Library {
         !self.tasks.is_empty() || !self.coming.is_empty()
     }
 
-    pub(super) fn arm(&mut self, engine: &mut Engine, host: u32) {
+    pub(super) fn arm(&mut self, engine: &mut Engine, host: HostId) {
         let task = self.tasks.front().map(|&(at, _)| at);
         let coming = self.coming.front().map(|&(at, ..)| at);
         let task = task.into_iter().chain(coming).min();
@@ -110,7 +110,7 @@ impl Library {
             return;
         };
         if at != self.wake.deadline() {
-            let number = LIBRARY | host;
+            let number = LIBRARY | host.get();
             let rank = Waking::Client.rank(u64::from(number));
             let at = at.max(engine.now());
             self.wake

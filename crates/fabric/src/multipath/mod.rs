@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use fairlane_engine::{Engine, Event};
 use fairlane_multipath::{BalancerKind, LimiterKind, Settings, Unit};
-use fairlane_scenario::Twins;
+use fairlane_scenario::{Twins, Verb};
 use fairlane_transport::WorkRequest;
-use fairlane_units::{Bytes, Duration, NodeId, Time};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, PathId, Time};
 
 use crate::notice::Frame;
 use crate::packet::NONE;
@@ -44,8 +44,8 @@ pub(crate) struct Multipath {
     /// Whether the queue pairs of a connection share a budget.
     coupled: bool,
     seed: u64,
-    /// The flow number of the first queue pair.
-    first: u32,
+    /// The flow of the first queue pair.
+    first: FlowId,
     bundles: Vec<Bundle>,
     plan: Ports,
     /// By message, its bundle or [`NONE`].
@@ -75,28 +75,35 @@ pub(crate) struct Costs {
 /// The queue pairs of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bundle {
-    /// The flow number of the first path; the others follow.
-    pub(crate) first: u32,
+    /// The flow of the first path; the others follow.
+    pub(crate) first: FlowId,
     pub(crate) paths: u32,
     pub(crate) source: NodeId,
     pub(crate) destination: NodeId,
+    pub(crate) verb: Verb,
     /// The numbers of both as hosts.
-    pub(crate) hosts: [u32; 2],
+    pub(crate) hosts: [HostId; 2],
     /// Whether it is for several messages.
     pub(crate) stays_open: bool,
 }
 
 impl Bundle {
     /// The flows of its paths.
-    pub(crate) fn flows(&self) -> std::ops::Range<u32> {
-        self.first..self.first + self.paths
+    pub(crate) fn flows(&self) -> impl Iterator<Item = FlowId> + use<> {
+        let first = self.first.get();
+        (first..first + self.paths).map(FlowId::new)
+    }
+
+    /// The flow of a path.
+    fn flow(&self, path: PathId) -> FlowId {
+        FlowId::new(self.first.get() + path.get())
     }
 }
 
 /// A work request on its way to a queue pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     pub(crate) request: WorkRequest,
     /// What the other end learns of it, if it is to.
     pub(crate) frame: Option<Frame>,
@@ -110,21 +117,21 @@ pub(crate) enum Output {
     /// A work request goes to its queue pair, which is opened if it isn't.
     Post(Posting),
     /// A queue pair is closed at both ends; whether all that it sent has arrived.
-    Close(u32, bool),
+    Close(FlowId, bool),
     /// A queue pair is closed at both ends, and opened anew.
-    Renew(u32),
+    Renew(FlowId),
     /// A message has ended at its source.
     Ended(Ended),
     /// A message has arrived at its destination.
-    Arrived(u32),
+    Arrived(MessageId),
     /// The sending end may hear of one more receive.
     Grant { bundle: u32, id: u64 },
 }
 
 impl Multipath {
     /// The bundle of a message, if it has several paths.
-    pub(crate) fn bundle_of(&self, message: u32) -> Option<u32> {
-        let bundle = self.of_message.get(message as usize).copied();
+    pub(crate) fn bundle_of(&self, message: MessageId) -> Option<u32> {
+        let bundle = self.of_message.get(message.index()).copied();
         bundle.filter(|&bundle| bundle != NONE)
     }
 
@@ -148,8 +155,8 @@ impl Multipath {
     }
 
     /// The bundle of a queue pair.
-    pub(crate) fn bundle_of_flow(&self, flow: u32) -> u32 {
-        self.of_subflow[(flow - self.first) as usize]
+    pub(crate) fn bundle_of_flow(&self, flow: FlowId) -> u32 {
+        self.of_subflow[(flow.get() - self.first.get()) as usize]
     }
 
     pub(crate) fn bundle(&self, number: u32) -> &Bundle {
@@ -157,9 +164,10 @@ impl Multipath {
     }
 
     /// The bundle and the path that a flow is of.
-    fn place(&self, flow: u32) -> (u32, usize) {
+    fn place(&self, flow: FlowId) -> (u32, PathId) {
         let bundle = self.bundle_of_flow(flow);
-        (bundle, (flow - self.bundle(bundle).first) as usize)
+        let path = flow.get() - self.bundle(bundle).first.get();
+        (bundle, PathId::new(path))
     }
 
     /// Whether something other than a packet that arrives makes a connection go on.
@@ -169,47 +177,47 @@ impl Multipath {
     }
 
     /// Whether a message has parts that were never posted, and its connection doesn't give up `until` then.
-    pub(crate) fn goes_on(&self, message: u32, until: Time) -> bool {
+    pub(crate) fn goes_on(&self, message: MessageId, until: Time) -> bool {
         let sender = self.bundle_of(message).and_then(|it| self.senders.get(&it));
         sender.is_some_and(|sender| sender.goes_on(message, until))
     }
 
     /// The open queue pairs of the sending end that a message has.
-    pub(crate) fn open_flows(&self, message: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn open_flows(&self, message: MessageId) -> impl Iterator<Item = FlowId> + '_ {
         let bundle = self.bundle_of(message);
         let sender = bundle.and_then(|it| Some((self.bundle(it), self.senders.get(&it)?)));
         sender
             .into_iter()
-            .flat_map(|(bundle, sender)| sender.open_flows(bundle.first))
+            .flat_map(|(bundle, sender)| sender.open_flows(bundle))
     }
 
     /// The library of a host has something to do; every such call comes from an event, and the queue pairs are told
     /// what follows by [`outputs`](Self::outputs).
-    pub(crate) fn on_library(&mut self, engine: &mut Engine, host: u32, event: Event) {
+    pub(crate) fn on_library(&mut self, engine: &mut Engine, host: HostId, event: Event) {
         let now = engine.now();
-        if !self.libraries[host as usize].wake.fires(engine, event) {
+        if !self.libraries[host.index()].wake.fires(engine, event) {
             return;
         }
-        while let Some((cost, task)) = self.libraries[host as usize].take_visible(now) {
+        while let Some((cost, task)) = self.libraries[host.index()].take_visible(now) {
             self.schedule(now, (host, cost), task);
         }
-        while let Some(task) = self.libraries[host as usize].take(now) {
+        while let Some(task) = self.libraries[host.index()].take(now) {
             self.perform(now, task);
         }
-        while let Some(bundle) = self.libraries[host as usize].take_deadline(now) {
+        while let Some(bundle) = self.libraries[host.index()].take_deadline(now) {
             self.on_deadline(now, bundle);
         }
         self.arm(engine, host);
     }
 
     /// Sees to it that the library of a host is woken.
-    pub(crate) fn arm(&mut self, engine: &mut Engine, host: u32) {
-        self.libraries[host as usize].arm(engine, host);
+    pub(crate) fn arm(&mut self, engine: &mut Engine, host: HostId) {
+        self.libraries[host.index()].arm(engine, host);
     }
 
     /// Has the thread of a host do something that takes `cost`, at once if that is nothing and it has nothing to do.
-    fn schedule(&mut self, now: Time, (host, cost): (u32, Duration), task: Task) {
-        if let Some(task) = self.libraries[host as usize].accept(now, cost, task) {
+    fn schedule(&mut self, now: Time, (host, cost): (HostId, Duration), task: Task) {
+        if let Some(task) = self.libraries[host.index()].accept(now, cost, task) {
             self.perform(now, task);
         }
     }

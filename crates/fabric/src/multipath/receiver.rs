@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use fairlane_multipath::{Reassembler, Segment, Settings, Transfer};
-use fairlane_units::{Duration, Psn, Time};
+use fairlane_units::{Duration, FlowId, MessageId, Psn, Time};
 
 use super::{Multipath, Output, Task};
 use crate::notice::Frame;
@@ -32,7 +32,7 @@ struct Order {
     /// Receives that were posted.
     posted: u64,
     /// The message of each number, as far as it is known.
-    names: BTreeMap<u64, u32>,
+    names: BTreeMap<u64, MessageId>,
 }
 
 impl Order {
@@ -77,7 +77,7 @@ impl Order {
     }
 
     /// The next message that is complete, and its number.
-    fn arrived(&mut self) -> Option<(u64, u32)> {
+    fn arrived(&mut self) -> Option<(u64, MessageId)> {
         let number = self.reassembler.poll_arrived()?.receive;
         Some((number, self.names.remove(&number)?))
     }
@@ -104,18 +104,18 @@ impl Multipath {
     }
 
     /// Hears what a work request is that comes, or has come.
-    pub(crate) fn on_frame(&mut self, flow: u32, frame: &Frame) {
+    pub(crate) fn on_frame(&mut self, flow: FlowId, frame: &Frame) {
         let (bundle, path) = self.place(flow);
         let receiver = self.receiver(bundle);
         if receiver.epoch != frame.epoch {
             receiver.epoch = frame.epoch;
             (receiver.sends, receiver.writes) = (receiver.sends.anew(), receiver.writes.anew());
         }
-        receiver.frames[path].push_back(*frame);
+        receiver.frames[path.index()].push_back(*frame);
     }
 
     /// The responder of a queue pair has everything before packet `expected`.
-    pub(crate) fn on_expected(&mut self, now: Time, flow: u32, expected: Psn) {
+    pub(crate) fn on_expected(&mut self, now: Time, flow: FlowId, expected: Psn) {
         let (bundle, path) = self.place(flow);
         let [_, host] = self.bundle(bundle).hosts;
         let cost = self.costs.reassemble;
@@ -125,18 +125,18 @@ impl Multipath {
             return;
         };
         let mut chunks = 0;
-        while let Some(frame) = receiver.frames[path].front().copied() {
+        while let Some(frame) = receiver.frames[path.index()].front().copied() {
             if expected.distance(Psn::new(frame.end)) < 0 {
                 break;
             }
-            receiver.frames[path].pop_front();
+            receiver.frames[path.index()].pop_front();
             chunks += 1;
             match frame.is_send {
                 true => receiver.sends.on_frame(&frame),
                 false => receiver.writes.on_frame(&frame),
             }
         }
-        let mut arrived: Vec<u32> = Vec::new();
+        let mut arrived: Vec<MessageId> = Vec::new();
         while let Some((_, message)) = receiver.writes.arrived() {
             arrived.push(message);
         }
@@ -156,19 +156,19 @@ impl Multipath {
             self.schedule(now, (host, work), Task::Arrived(message));
             work = Duration::ZERO;
         }
-        self.libraries[host as usize].occupy(now, work);
+        self.libraries[host.index()].occupy(now, work);
     }
 
     /// A queue pair has gone, and a new one takes its place: what the old one still had on its way won't come.
-    pub(crate) fn forget_frames(&mut self, flow: u32) {
+    pub(crate) fn forget_frames(&mut self, flow: FlowId) {
         let (bundle, path) = self.place(flow);
         if let Some(receiver) = self.receivers.get_mut(&bundle) {
-            receiver.frames[path].clear();
+            receiver.frames[path.index()].clear();
         }
     }
 
     /// A connection of one message is over at its other end.
-    pub(crate) fn forget_receiver(&mut self, flow: u32) {
+    pub(crate) fn forget_receiver(&mut self, flow: FlowId) {
         let bundle = self.bundle_of_flow(flow);
         if !self.bundle(bundle).stays_open {
             self.receivers.remove(&bundle);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairlane_multipath::{Health, Paths};
-use fairlane_units::{Bytes, Duration, NodeId, Rate};
+use fairlane_units::{Bytes, Duration, FlowId, MessageId, NodeId, PathId, Rate};
 
 use super::{Bundle, Multipath};
 use crate::network::Network;
@@ -22,7 +22,7 @@ pub(crate) struct Tallies {
     pub(super) arrived: u64,
     pub(super) cpu: super::Costs,
     /// By source, destination and path, of connections that are over.
-    paths: BTreeMap<(NodeId, NodeId, u32), PathTally>,
+    paths: BTreeMap<(NodeId, NodeId, PathId), PathTally>,
 }
 
 /// What a path has carried, over one connection or several, and what was known of it at the end.
@@ -34,7 +34,7 @@ pub(super) struct PathTally {
     pub(super) quarantines: u64,
     connections: u64,
     twins: u64,
-    twin_of: Option<u32>,
+    twin_of: Option<PathId>,
     /// Sums over connections that knew it, and how many those are.
     round_trips: (u64, u64),
     capacities: (u64, u64),
@@ -42,14 +42,14 @@ pub(super) struct PathTally {
     loss: u8,
     health: Option<Health>,
     /// The flow of the first connection.
-    flow: Option<u32>,
+    flow: Option<FlowId>,
 }
 
 impl PathTally {
     /// With what is known of the path.
     pub(super) fn with(mut self, paths: &Paths, path: usize) -> Self {
         self.connections = 1;
-        self.twin_of = paths.twin_of(path).map(|twin| twin as u32);
+        self.twin_of = paths.twin_of(path).map(|twin| PathId::new(twin as u32));
         self.twins = u64::from(self.twin_of.is_some());
         let known = |value: Option<u64>| value.map_or((0, 0), |value| (value, 1));
         self.round_trips = known(paths.round_trip(path).map(Duration::as_ps));
@@ -81,13 +81,13 @@ impl PathTally {
 
     fn record(
         &self,
-        (source, destination, path): (NodeId, NodeId, u32),
+        (source, destination, path): (NodeId, NodeId, PathId),
         net: &Network,
     ) -> PathRecord {
         let mean = |(sum, count): (u64, u64)| sum.checked_div(count);
-        let port = |flow: u32| net.flows[flow as usize].tuple.source_port;
-        let way = |flow: u32| match net.plan.foreseen {
-            true => net.flows[flow as usize].path_there(&net.graph),
+        let port = |flow: FlowId| net.flow(flow).tuple.source_port;
+        let way = |flow: FlowId| match net.plan.foreseen {
+            true => net.flow(flow).path_there(&net.graph),
             false => None,
         };
         PathRecord {
@@ -127,7 +127,7 @@ const fn name(health: Health) -> &'static str {
 impl Tallies {
     /// A connection is over.
     pub(super) fn on_over(&mut self, bundle: &Bundle, paths: &[PathTally]) {
-        for ((path, flow), tally) in (0..).zip(bundle.flows()).zip(paths) {
+        for ((path, flow), tally) in (0..).map(PathId::new).zip(bundle.flows()).zip(paths) {
             let key = (bundle.source, bundle.destination, path);
             let known = self.paths.entry(key).or_default();
             known.add(tally);
@@ -177,7 +177,7 @@ impl Multipath {
     }
 
     /// How much of a message under way is known to have arrived.
-    pub(crate) fn acknowledged(&self, message: u32) -> Option<Bytes> {
+    pub(crate) fn acknowledged(&self, message: MessageId) -> Option<Bytes> {
         let sender = self.senders.get(&self.bundle_of(message)?)?;
         sender.acknowledged(message)
     }

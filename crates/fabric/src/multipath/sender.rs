@@ -8,12 +8,12 @@ use fairlane_multipath::{
 };
 use fairlane_scenario::{Twins, Verb};
 use fairlane_transport::Status;
-use fairlane_units::{Bytes, Duration, PathId, Time};
+use fairlane_units::{Bytes, Duration, FlowId, MessageId, PathId, Time};
 
 use super::report::PathTally;
 use super::request::{describe, outcome, request};
 use super::subflow::{Posted, Subflow};
-use super::{Multipath, Output, Posting, Task};
+use super::{Bundle, Multipath, Output, Posting, Task};
 use crate::MessageSpec;
 use crate::network::Network;
 
@@ -36,7 +36,7 @@ pub(crate) struct Heard {
 /// A message that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
-    pub(crate) message: u32,
+    pub(crate) message: MessageId,
     pub(crate) succeeded: bool,
     pub(crate) acknowledged: Bytes,
     pub(crate) retransmitted: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Ended {
 /// A message that has been posted and hasn't ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnderWay {
-    pub(super) message: u32,
+    pub(super) message: MessageId,
     pub(super) verb: Verb,
     pub(super) size: u64,
     /// Its number among WRITEs that are heard of at the other end, if it is.
@@ -54,6 +54,16 @@ pub(super) struct UnderWay {
     pub(super) given: u64,
     /// Bytes that are acknowledged.
     pub(super) delivered: u64,
+}
+
+/// A message that there was no room for.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    message: MessageId,
+    verb: Verb,
+    size: Bytes,
+    /// Whether the other end waits for its data.
+    awaited: bool,
 }
 
 /// The sending end of one connection.
@@ -67,7 +77,7 @@ pub(super) struct Sender {
     under_way: VecDeque<UnderWay>,
     first: u64,
     /// Messages that there was no room for.
-    backlog: VecDeque<(u32, MessageSpec, bool)>,
+    backlog: VecDeque<Waiting>,
     /// Where the next WRITE goes: no two touch the same bytes.
     address: u64,
     writes: u64,
@@ -82,15 +92,15 @@ impl Sender {
         self.connection.outstanding() > 0 && self.connection.deadline().is_some()
     }
 
-    pub(super) fn goes_on(&self, message: u32, until: Time) -> bool {
+    pub(super) fn goes_on(&self, message: MessageId, until: Time) -> bool {
         let mine = |it: &&UnderWay| it.message == message;
         let later = || self.connection.deadline().is_none_or(|at| at > until);
         let unposted = |it: &UnderWay| it.given < it.size;
         self.under_way.iter().find(mine).is_some_and(unposted) && later()
     }
 
-    pub(super) fn open_flows(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
-        let numbered = (first..).zip(&self.subflows);
+    pub(super) fn open_flows(&self, bundle: &Bundle) -> impl Iterator<Item = FlowId> + '_ {
+        let numbered = bundle.flows().zip(&self.subflows);
         numbered.filter_map(|(flow, it)| (it.open && !it.renewing).then_some(flow))
     }
 
@@ -102,11 +112,16 @@ impl Sender {
 
 impl Multipath {
     /// Posts a message; `awaited` says that the other end waits for its data.
-    pub(crate) fn post(&mut self, net: &Network, message: u32, awaited: bool) {
+    pub(crate) fn post(
+        &mut self,
+        net: &Network,
+        message: MessageId,
+        spec: &MessageSpec,
+        awaited: bool,
+    ) {
         let Some(bundle) = self.bundle_of(message) else {
             return;
         };
-        let spec = net.specs[message as usize];
         let awaited = awaited || !self.costs.reassemble.is_zero();
         let failed = |it: &Sender| it.connection.failure().is_some() && it.under_way.is_empty();
         match self.senders.get(&bundle).map(|it| failed(it)) {
@@ -127,7 +142,12 @@ impl Multipath {
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        sender.backlog.push_back((message, spec, awaited));
+        sender.backlog.push_back(Waiting {
+            message,
+            verb: spec.verb,
+            size: spec.size,
+            awaited,
+        });
         self.pump(net.now(), bundle);
     }
 
@@ -144,10 +164,10 @@ impl Multipath {
         let connection = Connection::new(self.settings.clone(), &opening);
         let mut connection = connection.expect("the scenario was checked");
         if self.twins == Twins::Route && net.plan.foreseen && !net.plan.forks {
-            for (path, flow) in (0u32..).zip(one.flows()) {
-                let back = net.specs[flow as usize].verb.awaits_response();
-                if let Some(route) = net.flows[flow as usize].route(&net.graph, back) {
-                    connection.on_route(PathId::new(path), route);
+            let back = one.verb.awaits_response();
+            for (path, flow) in (0..).map(PathId::new).zip(one.flows()) {
+                if let Some(route) = net.flow(flow).route(&net.graph, back) {
+                    connection.on_route(path, route);
                 }
             }
         }
@@ -185,14 +205,14 @@ impl Multipath {
     pub(crate) fn on_completed(
         &mut self,
         now: Time,
-        (flow, visible): (u32, Time),
+        (flow, visible): (FlowId, Time),
         mut heard: Heard,
     ) {
         let (bundle, path) = self.place(flow);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let subflow = &mut sender.subflows[path];
+        let subflow = &mut sender.subflows[path.index()];
         heard.generation = subflow.generation;
         let reads = subflow.posted.iter().find(|it| it.tag == heard.tag);
         let reads = reads.is_some_and(|it| it.reads);
@@ -211,19 +231,19 @@ impl Multipath {
         let work = self.costs.poll + placed;
         let task = Task::Completed { flow, heard };
         if visible > now {
-            self.libraries[host as usize].await_completion(visible, work, task);
+            self.libraries[host.index()].await_completion(visible, work, task);
         } else {
             self.schedule(now, (host, work), task);
         }
     }
 
     /// The thread of the host has seen that a work request has ended.
-    pub(super) fn on_polled(&mut self, now: Time, flow: u32, heard: &Heard) {
+    pub(super) fn on_polled(&mut self, now: Time, flow: FlowId, heard: &Heard) {
         let (bundle, path) = self.place(flow);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let subflow = &mut sender.subflows[path];
+        let subflow = &mut sender.subflows[path.index()];
         if subflow.generation != heard.generation {
             return;
         }
@@ -280,7 +300,7 @@ impl Multipath {
         let at = sender.connection.deadline().filter(|_| !idle);
         let before = std::mem::replace(&mut sender.deadline, at.unwrap_or(Time::MAX));
         if before != sender.deadline {
-            let library = &mut self.libraries[host as usize];
+            let library = &mut self.libraries[host.index()];
             library.set_deadline(bundle, before, sender.deadline);
         }
         if idle && !self.bundle(bundle).stays_open {
@@ -290,7 +310,7 @@ impl Multipath {
 
     /// Hears what has happened to messages and paths; whether anything has.
     fn report(&mut self, _now: Time, bundle: u32) -> bool {
-        let first = self.bundle(bundle).first;
+        let one = *self.bundle(bundle);
         let mut any = false;
         while let Some(sender) = self.senders.get_mut(&bundle) {
             let Some(event) = sender.connection.poll_event() else {
@@ -309,7 +329,7 @@ impl Multipath {
                 }
                 Event::Path { path, health } => {
                     if health == Health::Quarantined {
-                        self.give_up(first + path.get());
+                        self.give_up(one.flow(path));
                     }
                 }
             }
@@ -341,7 +361,7 @@ impl Multipath {
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let (path, epoch) = (chunk.path.index(), sender.epoch);
+        let (path, epoch) = (chunk.path, sender.epoch);
         let message = chunk.message.and_then(|number| sender.message(number));
         let (offset, length) = (chunk.offset.get(), chunk.length.get());
         let (mut frame, mut counts) = (None, false);
@@ -354,7 +374,7 @@ impl Multipath {
         }
         self.tallies.chunks += u64::from(chunk.message.is_some());
         let request = request(chunk);
-        let subflow = &mut sender.subflows[path];
+        let subflow = &mut sender.subflows[path.index()];
         subflow.posted.push_back(Posted {
             tag: chunk.tag.get(),
             message: chunk.message,
@@ -363,7 +383,7 @@ impl Multipath {
             reads: matches!(chunk.work, Work::Read(_)),
         });
         let posting = Posting {
-            flow: one.first + chunk.path.get(),
+            flow: one.flow(chunk.path),
             request,
             frame,
             generation: subflow.generation,
@@ -386,9 +406,9 @@ impl Multipath {
             return;
         };
         // What waits behind would have been flushed.
-        for (message, ..) in std::mem::take(&mut sender.backlog) {
+        for waiting in std::mem::take(&mut sender.backlog) {
             self.outputs.push(Output::Ended(Ended {
-                message,
+                message: waiting.message,
                 succeeded: false,
                 acknowledged: Bytes::ZERO,
                 retransmitted: 0,
@@ -406,7 +426,7 @@ impl Multipath {
             return;
         };
         let one = *self.bundle(bundle);
-        let library = &mut self.libraries[one.hosts[0] as usize];
+        let library = &mut self.libraries[one.hosts[0].index()];
         library.set_deadline(bundle, sender.deadline, Time::MAX);
         for (flow, subflow) in one.flows().zip(&sender.subflows) {
             if subflow.open && !subflow.renewing {
@@ -443,13 +463,13 @@ impl Sender {
 
     /// Takes messages as far as there is room.
     fn admit(&mut self, now: Time) {
-        while let Some(&(message, spec, awaited)) = self.backlog.front() {
-            let size = spec.size.get();
+        while let Some(&waiting) = self.backlog.front() {
+            let size = waiting.size.get();
             let remote = Remote {
                 address: self.address,
                 key: 0,
             };
-            let operation = match spec.verb {
+            let operation = match waiting.verb {
                 Verb::Write => Operation::Write(remote),
                 Verb::Read => Operation::Read(remote),
                 Verb::Send => Operation::Send,
@@ -468,10 +488,10 @@ impl Sender {
             }
             self.backlog.pop_front();
             self.address += size;
-            let heard_of = awaited && spec.verb == Verb::Write;
+            let heard_of = waiting.awaited && waiting.verb == Verb::Write;
             self.under_way.push_back(UnderWay {
-                message,
-                verb: spec.verb,
+                message: waiting.message,
+                verb: waiting.verb,
                 size,
                 write: heard_of.then_some(self.writes),
                 given: 0,
@@ -490,7 +510,7 @@ impl Sender {
     }
 
     /// How much of a message is known to have arrived.
-    pub(super) fn acknowledged(&self, message: u32) -> Option<Bytes> {
+    pub(super) fn acknowledged(&self, message: MessageId) -> Option<Bytes> {
         let found = self.under_way.iter().find(|it| it.message == message)?;
         Some(Bytes::new(found.delivered.min(found.size)))
     }

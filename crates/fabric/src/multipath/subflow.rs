@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use fairlane_units::FlowId;
+
 use super::report::PathTally;
 use super::{Multipath, Output, Posting};
 
@@ -40,12 +42,12 @@ pub(super) struct Subflow {
 
 impl Multipath {
     /// A path is given up for now: what its queue pair still has goes elsewhere.
-    pub(super) fn give_up(&mut self, flow: u32) {
+    pub(super) fn give_up(&mut self, flow: FlowId) {
         let (bundle, path) = self.place(flow);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let subflow = &mut sender.subflows[path];
+        let subflow = &mut sender.subflows[path.index()];
         subflow.tally.quarantines += 1;
         subflow.generation += 1;
         subflow.waiting.clear();
@@ -54,12 +56,12 @@ impl Multipath {
     }
 
     /// A queue pair is replaced at both ends.
-    pub(super) fn renew(&mut self, flow: u32) {
+    pub(super) fn renew(&mut self, flow: FlowId) {
         let (bundle, path) = self.place(flow);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let subflow = &mut sender.subflows[path];
+        let subflow = &mut sender.subflows[path.index()];
         if subflow.open && !subflow.renewing {
             subflow.renewing = true;
             self.outputs.push(Output::Renew(flow));
@@ -67,12 +69,12 @@ impl Multipath {
     }
 
     /// A queue pair that was replaced can be used.
-    pub(crate) fn on_renewed(&mut self, flow: u32) {
+    pub(crate) fn on_renewed(&mut self, flow: FlowId) {
         let (bundle, path) = self.place(flow);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let subflow = &mut sender.subflows[path];
+        let subflow = &mut sender.subflows[path.index()];
         // It is opened with the first work request.
         (subflow.open, subflow.renewing, subflow.failed) = (false, false, false);
         (subflow.retransmitted, subflow.marks) = (0, 0);
@@ -88,7 +90,7 @@ impl Multipath {
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let subflow = &mut sender.subflows[path];
+        let subflow = &mut sender.subflows[path.index()];
         if subflow.generation != posting.generation {
             return;
         }
@@ -108,14 +110,14 @@ impl Multipath {
     pub(crate) fn queue(&mut self, posting: Posting) {
         let (bundle, path) = self.place(posting.flow);
         if let Some(sender) = self.senders.get_mut(&bundle) {
-            sender.subflows[path].queued.push_back(posting);
+            sender.subflows[path.index()].queued.push_back(posting);
         }
     }
 
     /// It is done with it; nothing if that isn't to be sent any more, or not yet.
-    pub(crate) fn dequeue(&mut self, flow: u32) -> Option<Posting> {
+    pub(crate) fn dequeue(&mut self, flow: FlowId) -> Option<Posting> {
         let (bundle, path) = self.place(flow);
-        let subflow = &mut self.senders.get_mut(&bundle)?.subflows[path];
+        let subflow = &mut self.senders.get_mut(&bundle)?.subflows[path.index()];
         let posting = subflow.queued.pop_front()?;
         if subflow.renewing {
             self.on_written(posting);

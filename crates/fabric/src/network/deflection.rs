@@ -8,9 +8,11 @@ mod steer;
 use std::collections::BTreeSet;
 
 use fairlane_scenario::{Error, Scenario};
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, FlowId, Time};
 
+use crate::TraceEvent;
 use crate::counters::Drop;
+use crate::flow::Flow;
 use crate::fork::Fork;
 use crate::forwarding::Plan;
 use crate::forwarding::iofd::Misrule;
@@ -23,7 +25,6 @@ use crate::reach::Reach;
 use crate::routing::{Graph, Routes};
 use crate::valley::Valleys;
 use crate::waking::control;
-use crate::{MessageSpec, TraceEvent};
 
 pub(super) use steer::route;
 
@@ -78,7 +79,7 @@ impl Deflection {
         plan: &Plan,
         scenario: &Scenario,
         (graph, routes): (&Graph, &Routes),
-        specs: &[MessageSpec],
+        flows: &[Flow],
     ) -> Result<Option<Box<Self>>, Error> {
         let switches = graph.is_switch.iter().filter(|is| **is).count();
         if !plan.forks {
@@ -92,7 +93,7 @@ impl Deflection {
         }
         let parameters = &scenario.switch.iofd;
         if parameters.valley {
-            check_classes(parameters.labels, specs)?;
+            check_classes(parameters.labels, flows)?;
         }
         let hold = Hold::new(parameters.hold, parameters.hold_timeout);
         let changing = |count| match scenario.faults.link.is_empty() {
@@ -109,7 +110,7 @@ impl Deflection {
             valleys,
             labels: parameters.labels as u8,
             changed: changing(routes.spans()),
-            latest: changing(2 * specs.len()),
+            latest: changing(2 * flows.len()),
             due: BTreeSet::new(),
             armed: vec![Time::MAX; switches],
             moved: Vec::new(),
@@ -122,17 +123,17 @@ impl Deflection {
     }
 
     /// Whether a flow was ever moved.
-    pub(crate) fn has_moved(&self, flow: u32) -> bool {
-        let word = self.moved.get(flow as usize / 64);
-        word.is_some_and(|word| word & 1 << (flow % 64) != 0)
+    pub(crate) fn has_moved(&self, flow: FlowId) -> bool {
+        let word = self.moved.get(flow.index() / 64);
+        word.is_some_and(|word| word & 1 << (flow.get() % 64) != 0)
     }
 
-    fn note_move(&mut self, flow: u32) {
-        let word = flow as usize / 64;
+    fn note_move(&mut self, flow: FlowId) {
+        let word = flow.index() / 64;
         if self.moved.len() <= word {
             self.moved.resize(word + 1, 0);
         }
-        self.moved[word] |= 1 << (flow % 64);
+        self.moved[word] |= 1 << (flow.get() % 64);
     }
 
     /// How much is held: it passes or is lost in time.
@@ -162,8 +163,8 @@ impl Deflection {
 }
 
 /// Refuses flows in classes above which there aren't enough: each way down and up again takes a packet to the next one.
-fn check_classes(labels: u32, specs: &[MessageSpec]) -> Result<(), Error> {
-    let highest = specs.iter().map(|spec| u32::from(spec.class)).max();
+fn check_classes(labels: u32, flows: &[Flow]) -> Result<(), Error> {
+    let highest = flows.iter().map(|flow| u32::from(flow.class)).max();
     let last = CLASSES as u32 - 1;
     let Some(highest) = highest.filter(|highest| highest + labels > last) else {
         return Ok(());
@@ -278,7 +279,7 @@ pub(super) fn on_reroute(net: &mut Network, old: &Routes) {
             continue;
         };
         streams.retain(|origin| {
-            let host = flows[origin.flow as usize].destination(origin.back);
+            let host = flows[origin.flow.index()].destination(origin.back);
             changed[routes.span(switch, host)] != net.epoch
         });
     }

@@ -1,5 +1,7 @@
 //! Links that go down and come back.
 
+use fairlane_units::HostId;
+
 use crate::counters::Drop;
 use crate::network::{Network, deflection};
 use crate::port::{CLASSES, Queue};
@@ -10,7 +12,7 @@ pub(crate) enum Again {
     /// Nobody here.
     Elsewhere,
     /// This host, if it has reason to.
-    ByHost(u32),
+    ByHost(HostId),
     /// A switch, which did so if this says so.
     BySwitch(bool),
 }
@@ -47,7 +49,7 @@ impl Network {
             return Again::Elsewhere;
         }
         if !port.peer_on_switch {
-            return Again::ByHost(owner);
+            return Again::ByHost(HostId::new(owner));
         }
         let mut obeys = false;
         for class in 1..CLASSES as u8 {

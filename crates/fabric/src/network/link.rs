@@ -189,7 +189,7 @@ fn foresee(
     port: &Port,
     packet: &PacketRecord,
 ) -> u32 {
-    let Some(flow) = flows.get(packet.flow as usize) else {
+    let Some(flow) = flows.get(packet.flow.index()) else {
         return NONE;
     };
     if plan.fixed {

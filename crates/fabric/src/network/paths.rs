@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use fairlane_units::FlowId;
+
 use crate::baseline;
 use crate::ideal::{Paths, Ways, fixed_path};
 use crate::network::Network;
@@ -24,8 +26,8 @@ impl Network {
     }
 
     /// The paths that a flow's packets take there and back; paths that are alike count once.
-    pub(crate) fn known_paths(&mut self, flow: u32) -> Ways {
-        let flow = &self.flows[flow as usize];
+    pub(crate) fn known_paths(&mut self, flow: FlowId) -> Ways {
+        let flow = &self.flows[flow.index()];
         let swaps = self.rules.quirks.five_tuples;
         let mut any = Paths::default();
         if !self.plan.fixed {

@@ -142,7 +142,7 @@ impl Network {
         };
         let aware = packet.epoch == self.epoch;
         let back = packet.has(PacketRecord::BACK);
-        let host = self.flows[packet.flow as usize].destination(back);
+        let host = self.flows[packet.flow.index()].destination(back);
         let numbers = self.routes.towards(switch, host, aware);
         if numbers.len() < 2 {
             return numbers.first().copied().unwrap_or(NONE);
@@ -161,7 +161,7 @@ impl Network {
     /// Addresses and ports of a packet that belongs to a message.
     #[inline]
     pub(crate) fn tuple_of(&self, packet: &PacketRecord) -> FiveTuple {
-        let flow = &self.flows[packet.flow as usize];
+        let flow = &self.flows[packet.flow.index()];
         flow.label(
             packet.has(PacketRecord::BACK),
             self.rules.quirks.five_tuples,

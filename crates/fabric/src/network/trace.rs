@@ -80,9 +80,7 @@ impl Network {
         if packet.kind.is_pause_frame() {
             return at;
         }
-        if self.stays_open(packet.flow) || self.carriers.stays_open(packet.flow) {
-            return at;
-        }
-        at.min(self.specs[packet.flow as usize].size.get())
+        let length = self.tracer.lengths.get(packet.flow.index());
+        length.map_or(at, |length| at.min(length.get()))
     }
 }

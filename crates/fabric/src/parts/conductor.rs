@@ -14,7 +14,7 @@ use crate::network::Network;
 use crate::waits::{self, Circle};
 use crate::waking::control;
 use crate::watch::Watch;
-use crate::world::{World, applications_go_on, look};
+use crate::world::{Account, World, applications_go_on, look};
 use crate::{Control, Ending};
 
 /// Windows between two reports of progress.
@@ -59,7 +59,8 @@ pub(crate) fn run(
     });
     let mut world = crate::world::merge(worlds.collect());
     if !world.is_done() && world.ending.is_none() {
-        world.ending = Some(Ending::Stalled(world.stall(&circle)));
+        let stall = Account { world: &world }.stall(&circle);
+        world.ending = Some(Ending::Stalled(stall));
     }
     (world, threading)
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use fairlane_units::Duration;
+use fairlane_units::{Duration, MessageId};
 
 use crate::faults::Faults;
 use crate::ideal::fixed_path;
 use crate::network::{Network, deflection};
+use crate::traffic::Traffic;
 
 /// So many messages at most say how the work is distributed.
 const SAMPLED: usize = 1 << 15;
@@ -26,8 +27,12 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// Cuts a fabric into `wanted` parts at most, as equal as may be.
-    pub(crate) fn new(net: &Network, faults: &Faults, wanted: usize) -> Self {
-        let survey = Survey { net, faults };
+    pub(crate) fn new(net: &Network, traffic: &Traffic, faults: &Faults, wanted: usize) -> Self {
+        let survey = Survey {
+            net,
+            traffic,
+            faults,
+        };
         let groups = survey.groups();
         let weights = survey.weights();
         let edges = net.graph.edges.iter();
@@ -47,6 +52,7 @@ impl Cut {
 /// Looks at a fabric that is to be cut.
 struct Survey<'a> {
     net: &'a Network,
+    traffic: &'a Traffic,
     faults: &'a Faults,
 }
 
@@ -125,12 +131,14 @@ impl Survey<'_> {
     /// How much each node has to do: packets that it sends, as far as the messages say beforehand.
     fn weights(&self) -> Vec<u64> {
         let mut weights = vec![1; self.net.graph.edges.len()];
-        let step = self.net.messages.div_ceil(SAMPLED).max(1);
+        let messages = self.traffic.messages();
+        let step = messages.len().div_ceil(SAMPLED).max(1);
         let mtu = u64::from(self.net.rules.mtu);
-        for message in (0..self.net.messages).step_by(step) {
-            let flow = &self.net.flows[message];
+        for (number, message) in (0..).zip(messages).step_by(step) {
+            let flow = self.traffic.flow_of(MessageId::new(number));
+            let flow = self.net.flow(flow);
             let tuple = flow.tuple;
-            let packets = self.net.specs[message].size.get().div_ceil(mtu);
+            let packets = message.size.get().div_ceil(mtu);
             for end in [tuple.source, tuple.destination] {
                 weights[end.index()] += packets;
             }

@@ -1,7 +1,7 @@
 //! What results say of collectives.
 
 use fairlane_program::{Algorithm, Kind};
-use fairlane_units::{Bytes, Duration, NodeId, Time};
+use fairlane_units::{Bytes, Duration, MessageId, NodeId, Time};
 
 /// A collective, or all that the ranks of a workload do in one step of training.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub struct CollectiveRecord {
     /// The rank that ended last, and its host.
     pub slowest: Option<(u32, NodeId)>,
     /// The message that it waited for last; `None` if it came too late itself.
-    pub last: Option<u32>,
+    pub last: Option<MessageId>,
     /// The slowdown of that message.
     pub last_slowdown: Option<f64>,
 }

@@ -1,7 +1,7 @@
 //! Ring all-reduce.
 
 use fairlane_scenario::{Error, RingAllReduce};
-use fairlane_units::{Bytes, NodeId};
+use fairlane_units::{Bytes, MessageId, NodeId};
 
 use super::context::{Context, Messages};
 use crate::MessageSpec;
@@ -97,7 +97,7 @@ impl Ring {
 }
 
 /// The message of host `index` in the step before the one whose messages begin at `first`, which is `between` messages back.
-fn before(first: u32, between: usize, index: usize) -> u32 {
+fn before(first: u32, between: usize, index: usize) -> MessageId {
     let back = u32::try_from(between - index).unwrap_or(u32::MAX);
-    first.saturating_sub(back)
+    MessageId::new(first.saturating_sub(back))
 }

@@ -71,7 +71,7 @@ fn check_one(
         ("part_of", message.part_of),
     ];
     for (key, other) in named {
-        if let Some(other) = other.filter(|other| *other as usize >= messages) {
+        if let Some(other) = other.filter(|other| other.index() >= messages) {
             let text = format!("is message {other}, expected one of {messages}");
             return Err(Error::new(key, text, "messages are counted from 0"));
         }

@@ -1,7 +1,7 @@
 //! Messages one by one.
 
 use fairlane_scenario::{Error, Flow};
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, MessageId, Time};
 
 use super::context::{Context, Messages};
 use crate::MessageSpec;
@@ -36,7 +36,7 @@ fn parts(message: MessageSpec, count: u32, first: u32) -> impl Iterator<Item = M
     let count = u64::from(count).clamp(1, whole);
     (0..count).map(move |part| MessageSpec {
         size: Bytes::new(whole / count + u64::from(part < whole % count)),
-        part_of: (count > 1).then_some(first),
+        part_of: (count > 1).then_some(MessageId::new(first)),
         // Parts have queue pairs of their own.
         connection: message.connection.filter(|_| count == 1),
         ..message

@@ -50,7 +50,7 @@ pub fn generate(
 
 /// Messages in order of start, and what programs do beside sending them.
 #[derive(Debug, Default)]
-pub(crate) struct Traffic {
+pub(crate) struct Generated {
     pub(crate) messages: Vec<MessageSpec>,
     pub(crate) steps: Steps,
 }
@@ -62,7 +62,7 @@ pub(crate) fn traffic(
     inputs: &Inputs,
     topology: &Topology,
     seed: u64,
-) -> Result<Traffic, Error> {
+) -> Result<Generated, Error> {
     let hosts: Vec<_> = topology.hosts().collect();
     let rates = topology.host_rates();
     let planes = topology.planes().map_or(1, |planes| planes.count);
@@ -89,7 +89,7 @@ pub(crate) fn traffic(
         add(&context, workload, &mut messages)?;
     }
     let (messages, mut steps) = messages.into_inner();
-    Ok(Traffic {
+    Ok(Generated {
         messages: order::sorted(messages, &mut steps),
         steps,
     })

@@ -1,5 +1,7 @@
 //! Order of start.
 
+use fairlane_units::MessageId;
+
 use crate::MessageSpec;
 use crate::steps::{STEP, Steps};
 
@@ -30,12 +32,13 @@ pub(super) fn sorted(messages: Vec<MessageSpec>, steps: &mut Steps) -> Vec<Messa
             }
         }
     }
+    let place = |message: MessageId| MessageId::new(places[message.index()]);
     let moved = |index: &u32| {
         let message = messages[*index as usize];
         MessageSpec {
-            after: message.after.map(|after| places[after as usize]),
-            joins: message.joins.map(|other| places[other as usize]),
-            part_of: message.part_of.map(|whole| places[whole as usize]),
+            after: message.after.map(place),
+            joins: message.joins.map(place),
+            part_of: message.part_of.map(place),
             ..message
         }
     };

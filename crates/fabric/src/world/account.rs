@@ -1,16 +1,22 @@
 //! What a run amounts to, once it has ended.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use fairlane_scenario::Tenant;
-use fairlane_units::{Bytes, PortId, Time};
+use fairlane_units::{Bytes, MessageId, PortId, Time};
 
 use super::ideal::lower_ideals;
+use super::subflows;
 use crate::collectives;
+use crate::connections::Side;
 use crate::faults::Change;
 use crate::ledger::Ledger;
 use crate::port::{CLASSES, Port};
 use crate::waits;
 use crate::world::World;
-use crate::{ContendedPort, Ending, Flux, LinkChange, Results, TenantRecord, Totals};
+use crate::{
+    ContendedPort, Ending, Flux, LinkChange, MessageRecord, Outcome, Results, TenantRecord, Totals,
+};
 
 /// Looks at a fabric, or a part of one.
 pub(crate) struct Account<'a> {
@@ -38,7 +44,7 @@ impl World {
         let account = Account { world: &self };
         let (tenants, contended) = (account.tenants(), account.contended_ports());
         let mut messages = self.records.entries.clone();
-        messages.extend(self.unfinished());
+        messages.extend(account.unfinished());
         // What responders sent more than once counts with the messages that asked for it.
         for record in &mut messages {
             let repeats = self.hosts.connections.repeats.get(&record.id);
@@ -59,7 +65,7 @@ impl World {
             collectives: collectives::records(
                 &self.schedule.local,
                 &messages,
-                &self.net.specs,
+                self.traffic.messages(),
                 self.schedule.node_of(0),
             ),
             messages,
@@ -82,7 +88,7 @@ impl World {
         }
         if !self.is_done() {
             let circle = waits::circle(&[&self.net]);
-            return Ending::Stalled(self.stall(&circle));
+            return Ending::Stalled(Account { world: self }.stall(&circle));
         }
         if self.net.counters.failed > 0 {
             Ending::Failed
@@ -102,13 +108,24 @@ fn link_change(change: &Change) -> LinkChange {
 }
 
 impl Account<'_> {
+    /// When the first message was to be posted; where there are operations of applications alone, when the first one began.
+    fn first_start(&self) -> Time {
+        let messages = self.world.traffic.messages().iter();
+        let endpoints = self.world.endpoints.as_deref();
+        let applications = endpoints.map_or(&[][..], |all| &all.applications);
+        let mut starts = messages.map(|spec| spec.start);
+        let first = starts.next();
+        let first = first.or_else(|| applications.first().map(|one| one.start));
+        first.unwrap_or(Time::ZERO)
+    }
+
     fn totals(&self, ending: Ending) -> Totals {
         let World { net, hosts, .. } = self.world;
         let counters = &net.counters;
         Totals {
             ending,
             end: net.now(),
-            first_start: net.specs.first().map_or(Time::ZERO, |spec| spec.start),
+            first_start: self.first_start(),
             transmissions: counters.transmissions,
             message_transmissions: counters.transmissions - counters.pause_transmissions,
             events: self.world.handled + net.engine.handled() - self.world.controls,
@@ -157,6 +174,35 @@ impl Account<'_> {
         let ports = self.world.net.ports.iter();
         let deepest = ports.filter(|port| port.on_switch).map(Port::deepest_yet);
         Bytes::new(deepest.max().unwrap_or(0))
+    }
+
+    /// Records of messages that have not ended, in order of start.
+    pub(crate) fn unfinished(&self) -> Vec<MessageRecord> {
+        let world = self.world;
+        let posted = world.hosts.connections.posted.keys().map(|&message| {
+            if subflows::has_several(world, message) {
+                return (message, subflows::record(world, message));
+            }
+            let flow = world.traffic.flow_of(message);
+            let pair = world.hosts.connections.pair(flow, Side::Requester);
+            let ended = (None, Outcome::Unfinished);
+            let record = world.hosts.record(&world.net, (message, pair), ended);
+            let placed = world.hosts.placed_of(&record);
+            (message, MessageRecord { placed, ..record })
+        });
+        let mut open: BTreeMap<MessageId, MessageRecord> = posted.collect();
+        let ended: BTreeSet<MessageId> = world
+            .records
+            .entries
+            .iter()
+            .map(|record| record.id)
+            .collect();
+        for id in (0..world.traffic.messages().len() as u32).map(MessageId::new) {
+            if !ended.contains(&id) && !open.contains_key(&id) {
+                open.insert(id, world.hosts.never_posted(&world.net, id));
+            }
+        }
+        open.into_values().collect()
     }
 
     fn tenants(&self) -> Vec<TenantRecord> {

@@ -2,7 +2,7 @@
 
 use fairlane_engine::Event;
 use fairlane_transport::Status;
-use fairlane_units::Time;
+use fairlane_units::{FlowId, HostId, QpId, Time};
 
 use super::ideal::push_record;
 use super::subflows;
@@ -20,11 +20,11 @@ impl World {
             return;
         };
         endpoints.base_rtt = self.hosts.baseline.largest.rtt;
-        let (place, specs) = (&self.net.place, &self.net.specs);
-        let flows = endpoints.pairs.iter().map(|pair| pair.message);
-        let flows = flows.filter(|&flow| !self.net.is_subflow(flow));
-        let own = |flow: &u32| place.owns(specs[*flow as usize].source);
-        let flows: Vec<u32> = flows.filter(own).collect();
+        let own = |&(_, flow): &(QpId, FlowId)| {
+            let source = self.traffic.connection(flow).source;
+            self.net.place.owns(source)
+        };
+        let open: Vec<(QpId, FlowId)> = self.traffic.applications().filter(own).collect();
         for application in 0..endpoints.applications.len() as u32 {
             let one = &endpoints.applications[application as usize];
             if self.net.place.owns(one.node) {
@@ -32,9 +32,9 @@ impl World {
                 endpoints.wake_application(&mut self.net.engine, application, start);
             }
         }
-        for flow in flows {
+        for (qp, flow) in open {
             self.hosts.connect(&self.net, flow);
-            self.note_ideal(flow, Default::default());
+            self.note_qp_paths(qp, flow, Default::default());
         }
     }
 
@@ -64,8 +64,7 @@ impl World {
                 } => {
                     let now = self.net.now();
                     if let Some(pair) = self.hosts.connections.pair(flow, Side::Requester) {
-                        let nic = &mut self.hosts.nics[host as usize];
-                        nic.host.post(now, pair, request);
+                        self.hosts.nic_mut(host).host.post(now, pair, request);
                     }
                     let port = self.net.port_at(flow, Side::Requester);
                     self.send_from_plane(host, port);
@@ -75,7 +74,7 @@ impl World {
                     self.drive(|all, net| all.advance(&mut net.engine, host));
                 }
                 Output::Pause { host, class, pause } => {
-                    let nic = &mut self.hosts.nics[host as usize];
+                    let nic = &mut self.hosts.nics[host.index()];
                     nic.push_frames(&mut self.net, class, pause);
                     self.send_from_host(host);
                 }
@@ -84,11 +83,13 @@ impl World {
                         continue;
                     };
                     let moved = match self.net.plan.forks {
-                        true => endpoints.moved_ideal(&self.net, operation),
+                        true => endpoints.moved_ideal(&self.net, &self.traffic, operation),
                         false => Default::default(),
                     };
                     let baseline = &self.hosts.baseline;
-                    let record = endpoints.operation_record(&self.net, baseline, operation, true);
+                    let (net, traffic) = (&self.net, &self.traffic);
+                    let record =
+                        endpoints.operation_record(net, traffic, baseline, operation, true);
                     endpoints.free_operations.push(operation);
                     self.net.counters.failed += u32::from(record.outcome != Outcome::Completed);
                     push_record(self, record, moved);
@@ -106,10 +107,10 @@ impl World {
         let Some(endpoints) = self.endpoints.as_deref_mut() else {
             return Vec::new();
         };
-        let (net, baseline) = (&self.net, &self.hosts.baseline);
+        let (net, traffic, baseline) = (&self.net, &self.traffic, &self.hosts.baseline);
         let open = endpoints.unfinished().into_iter();
         let mut records: Vec<MessageRecord> = open
-            .map(|operation| endpoints.operation_record(net, baseline, operation, false))
+            .map(|operation| endpoints.operation_record(net, traffic, baseline, operation, false))
             .collect();
         records.sort_by_key(|record| record.id);
         records
@@ -118,23 +119,24 @@ impl World {
     #[cold]
     pub(super) fn on_application(&mut self, application: u32, event: Event) {
         if application & LIBRARY != 0 {
-            return subflows::on_library(self, application & !LIBRARY, event);
+            return subflows::on_library(self, HostId::new(application & !LIBRARY), event);
         }
         self.drive(|all, net| all.on_application(&mut net.engine, application, event));
     }
 
     #[cold]
     pub(super) fn on_agent(&mut self, host: u32, event: Event) {
+        let host = HostId::new(host);
         self.drive(|all, net| all.on_agent(&mut net.engine, host, event));
     }
 
     /// A work request of a queue pair that stays open ended at `at`.
-    pub(super) fn on_wqe_end(&mut self, pair: u32, status: Status, at: Time) {
+    pub(super) fn on_wqe_end(&mut self, pair: QpId, status: Status, at: Time) {
         self.drive(|all, net| all.on_wqe_end(&mut net.engine, pair, status, at));
     }
 
     /// All packets of a work request have been sent for the first time.
-    pub(super) fn on_wqe_sent(&mut self, pair: u32) {
+    pub(super) fn on_wqe_sent(&mut self, pair: QpId) {
         self.drive(|all, net| all.on_wqe_sent(&mut net.engine, pair));
     }
 
@@ -149,7 +151,7 @@ impl World {
     }
 
     /// The first packet that waits at a NIC is handled, and those behind it whose connection is kept.
-    fn receive(&mut self, host: u32) {
+    fn receive(&mut self, host: HostId) {
         let mut next = true;
         while next {
             let mut released = None;
@@ -158,15 +160,20 @@ impl World {
                 return;
             };
             self.take_in(host, at);
-            self.drive(|all, net| next = all.may_go_on(net, host));
+            let traffic = self.traffic.clone();
+            self.drive(|all, net| next = all.may_go_on(net, &traffic, host));
         }
     }
 
     /// Whether a packet that has arrived at a host waits there.
     #[cold]
-    pub(super) fn is_held(&mut self, host: u32, at: u32) -> bool {
+    pub(super) fn is_held(&mut self, host: HostId, at: u32) -> bool {
+        let flow = self.net.packets.get(at).flow;
+        let Some(pair) = self.traffic.charged_qp(flow) else {
+            return false;
+        };
         let mut held = false;
-        self.drive(|all, net| held = all.is_held(net, host, at));
+        self.drive(|all, net| held = all.is_held(net, host, at, pair));
         held
     }
 }

@@ -1,6 +1,9 @@
 //! Links that go down and come back.
 
+use fairlane_units::{FlowId, MessageId, QpId};
+
 use super::subflows;
+use crate::ideal::Ways;
 use crate::network::fault::Again;
 use crate::waking::control;
 use crate::world::World;
@@ -17,14 +20,12 @@ impl World {
         let Some(change) = self.faults.pop() else {
             return;
         };
-        // Messages that have been posted and haven't ended, and queue pairs that stay open.
-        let messages = self.hosts.connections.posted.keys().copied();
-        let pairs = self.net.messages as u32..self.net.subflows as u32;
-        let live: Vec<u32> = messages.chain(pairs).collect();
-        let before: Vec<_> = live
-            .iter()
-            .map(|&flow| subflows::ways(self, flow))
-            .collect();
+        let posted: Vec<MessageId> = self.hosts.connections.posted.keys().copied().collect();
+        let ways = |message: &MessageId| subflows::ways(self, *message);
+        let of_messages: Vec<Ways> = posted.iter().map(ways).collect();
+        let open: Vec<(QpId, FlowId)> = self.traffic.applications().collect();
+        let ways = |&(_, flow): &(QpId, FlowId)| self.net.known_paths(flow);
+        let of_applications: Vec<Ways> = open.iter().map(ways).collect();
         self.net.change_link(change.link, change.up);
         let ends = [change.link * 2, change.link * 2 + 1];
         for port in ends {
@@ -35,8 +36,11 @@ impl World {
             }
         }
         self.net.reroute();
-        for (flow, before) in live.into_iter().zip(before) {
-            self.note_ideal(flow, before);
+        for (message, before) in posted.into_iter().zip(of_messages) {
+            self.note_message_paths(message, before);
+        }
+        for ((qp, flow), before) in open.into_iter().zip(of_applications) {
+            self.note_qp_paths(qp, flow, before);
         }
         let ports = self.net.ports.len() as u32;
         for port in ends.into_iter().filter(|_| change.up) {

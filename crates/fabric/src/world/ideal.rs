@@ -1,6 +1,6 @@
 //! Completion times alone on the fabric.
 
-use fairlane_units::Duration;
+use fairlane_units::{Duration, FlowId, MessageId, QpId};
 
 use super::subflows;
 use crate::baseline::Work;
@@ -9,33 +9,39 @@ use crate::world::World;
 use crate::{MessageRecord, MessageSpec};
 
 impl World {
-    /// Notes the completion time of a message alone on the fabric, and the paths of a queue
-    /// pair that stays open, under the present routes. `before` are those under the routes before them.
+    /// Notes the completion time of a message alone on the fabric under the present routes. `before` are the paths under
+    /// the routes before them.
     ///
     /// Data and acknowledgements may be on old and new paths at once, so the ideal time is what no
     /// distribution over them can beat.
-    pub(crate) fn note_ideal(&mut self, flow: u32, before: Ways) {
+    pub(crate) fn note_message_paths(&mut self, message: MessageId, before: Ways) {
         let mut ways = before;
-        ways.extend(subflows::ways(self, flow));
-        if self.net.stays_open(flow) {
-            let pair = self.net.pair_of(flow);
-            if let Some(endpoints) = &mut self.endpoints {
-                endpoints.note_paths(pair, ways);
-            }
-            return;
-        }
-        let MessageSpec { verb, size, .. } = self.net.specs[flow as usize];
-        let (work, rules) = (Work::message(verb, size), self.net.rules_of(flow));
-        let ideal = match subflows::keeps_packets(self, flow, size) {
+        ways.extend(subflows::ways(self, message));
+        let MessageSpec { verb, size, .. } = *self.traffic.message(message);
+        let flow = self.traffic.flow_of(message);
+        let (work, rules) = (
+            Work::message(verb, size),
+            self.traffic.rules_of(flow, &self.net.rules),
+        );
+        let ideal = match subflows::keeps_packets(self, message, size) {
             // Links between switches may be slower than those of the hosts: together they aren't.
             Some(true) => bound(&ways.known, &work, rules),
             Some(false) => bound_divided(&ways.known, &work, rules),
             None => least(&ways.known, &work, &self.net.plan, rules),
         };
         let moved = bound(&ways.any, &work, rules);
-        if let Some(posted) = self.hosts.connections.posted.get_mut(&flow) {
+        if let Some(posted) = self.hosts.connections.posted.get_mut(&message) {
             posted.ideal = [posted.ideal, ideal].into_iter().flatten().min();
             posted.moved = [posted.moved, moved].into_iter().flatten().min();
+        }
+    }
+
+    /// Notes the paths of an application's queue pair under the present routes, beside those `before`.
+    pub(crate) fn note_qp_paths(&mut self, qp: QpId, flow: FlowId, before: Ways) {
+        let mut ways = before;
+        ways.extend(self.net.known_paths(flow));
+        if let Some(endpoints) = &mut self.endpoints {
+            endpoints.note_paths(qp, ways);
         }
     }
 }
@@ -45,7 +51,7 @@ impl World {
 pub(crate) fn push_record(
     world: &mut World,
     record: MessageRecord,
-    moved: (u32, Option<Duration>),
+    moved: (FlowId, Option<Duration>),
 ) {
     let event = world.net.engine.latest();
     world.records.push(event, record);

@@ -1,6 +1,7 @@
 //! One world again of the parts of a fabric, for its results.
 
 use fairlane_engine::Event;
+use fairlane_units::{HostId, MessageId};
 
 use super::account::Account;
 use crate::connections::Side;
@@ -30,15 +31,15 @@ fn number_operations(worlds: &mut [World]) {
         births.extend(numbered.map(|(number, &event)| (event, number, part)));
     }
     births.sort_unstable();
-    let messages = worlds[0].net.messages as u32;
+    let messages = worlds[0].traffic.messages().len() as u32;
     let mut numbers: Vec<Vec<u32>> = vec![Vec::new(); worlds.len()];
     for (id, (_, _, part)) in (messages..).zip(births) {
         numbers[part].push(id);
     }
     for (world, numbers) in worlds.iter_mut().zip(&numbers) {
-        let renumber = |id: &mut u32| {
-            if let Some(known) = id.checked_sub(messages) {
-                *id = numbers[known as usize];
+        let renumber = |id: &mut MessageId| {
+            if let Some(known) = id.get().checked_sub(messages) {
+                *id = MessageId::new(numbers[known as usize]);
             }
         };
         let records = world.records.entries.iter_mut();
@@ -76,8 +77,8 @@ impl World {
                 std::mem::swap(&mut self.hosts.nics[number], &mut other.hosts.nics[number]);
             }
         }
-        for flow in 0..self.net.specs.len() {
-            let spec = self.net.specs[flow];
+        for flow in self.traffic.flows() {
+            let spec = self.traffic.connection(flow);
             for (side, node) in [
                 (Side::Requester, spec.source),
                 (Side::Responder, spec.destination),
@@ -94,7 +95,7 @@ impl World {
         if let (Some(all), Some(part)) = (&mut self.endpoints, other.endpoints.take()) {
             let (nics, part_of) = (&self.hosts.nics, &self.net.place.part_of);
             let owns =
-                |host: u32| part_of[nics[host as usize].node.index()] == other.net.place.part;
+                |host: HostId| part_of[nics[host.index()].node.index()] == other.net.place.part;
             all.absorb(*part, owns);
         }
         if let (Some(all), Some(part)) = (&mut self.multipath, other.multipath.take()) {

@@ -5,7 +5,7 @@
 //! connection is forgotten at its other end a base round trip (the largest of the fabric) after it was
 //! closed: time enough for what is under way on an idle fabric.
 
-use fairlane_units::{NodeId, Time};
+use fairlane_units::{FlowId, MessageId, NodeId, Time};
 
 use super::subflows;
 use crate::connections::Side;
@@ -43,14 +43,15 @@ impl World {
                         .close_end(&self.net, flow, Side::Responder, settled);
                     if self.net.rules.dasr.is_on() {
                         // One less may be good news for others, behind those that hear of arrivals.
-                        self.net.set_order(self.net.specs.len() as u32 + flow);
-                        let node = self.net.specs[flow as usize].destination;
+                        let flows = self.traffic.flow_count() as u32;
+                        self.net.set_order(flows + flow.get());
+                        let node = self.traffic.connection(flow).destination;
                         let host = self.hosts.host(node);
                         let port = self.net.port_at(flow, Side::Responder);
                         self.send_from_plane(host, port);
                         self.net.set_order(0);
                     }
-                    if let (Some(all), true) = (&mut self.multipath, self.net.is_subflow(flow)) {
+                    if let (Some(all), true) = (&mut self.multipath, self.traffic.is_path(flow)) {
                         all.forget_receiver(flow);
                     }
                 }
@@ -60,26 +61,32 @@ impl World {
     }
 
     /// The requester of a flow has closed it.
-    pub(crate) fn disconnect(&mut self, flow: u32, settled: bool) {
+    pub(crate) fn disconnect(&mut self, flow: FlowId, settled: bool) {
         let at = self
             .net
             .now()
             .saturating_add(self.hosts.baseline.largest.rtt);
-        let node = self.net.specs[flow as usize].destination;
+        let node = self.traffic.connection(flow).destination;
         self.send_notice(node, at, Notice::Closed(flow, settled));
+    }
+
+    /// The messages and steps that wait for a message.
+    pub(super) fn waiting_for(&self, message: MessageId) -> Vec<u32> {
+        let messages = self.traffic.messages();
+        self.schedule.waiting_for(messages, message.get())
     }
 
     /// A message has arrived completely at the host `here`: messages that wait for it are posted here at
     /// once, at its own host when that hears of its completion, elsewhere when a notice has come.
-    pub(crate) fn on_message_received(&mut self, message: u32) {
-        let spec = self.net.specs[message as usize];
+    pub(crate) fn on_message_received(&mut self, message: MessageId) {
+        let spec = *self.traffic.message(message);
         let here = match arrives_at_source(spec.verb) {
             true => spec.source,
             false => spec.destination,
         };
-        let [asks, answers] = self.net.ports_of(message);
-        for successor in self.schedule.waiting_for(&self.net.specs, message) {
-            let source = self.schedule.host_of(&self.net.specs, successor);
+        let [asks, answers] = self.net.ports_of(self.traffic.flow_of(message));
+        for successor in self.waiting_for(message) {
+            let source = self.schedule.host_of(self.traffic.messages(), successor);
             if source == here {
                 self.on_predecessor(successor, message);
             } else if source != spec.source {
@@ -97,14 +104,14 @@ impl World {
     }
 
     /// The host of a message has heard that it has been carried out.
-    pub(crate) fn on_message_completed(&mut self, message: u32) {
-        let spec = self.net.specs[message as usize];
+    pub(crate) fn on_message_completed(&mut self, message: MessageId) {
+        let spec = *self.traffic.message(message);
         if arrives_at_source(spec.verb) {
             self.on_message_received(message);
             return;
         }
-        for successor in self.schedule.waiting_for(&self.net.specs, message) {
-            if self.schedule.host_of(&self.net.specs, successor) == spec.source {
+        for successor in self.waiting_for(message) {
+            if self.schedule.host_of(self.traffic.messages(), successor) == spec.source {
                 self.on_predecessor(successor, message);
             }
         }

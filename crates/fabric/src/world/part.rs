@@ -20,9 +20,9 @@ impl World {
             let there = part_of[world.net.graph.peer(number as u32) as usize];
             world.net.ports[number].crosses = here != there;
         }
-        let (place, specs) = (&world.net.place, &world.net.specs);
-        let steps = world.schedule.keep(specs, |node| place.owns(node));
-        let messages = specs[..world.net.messages].iter();
+        let (place, messages) = (&world.net.place, world.traffic.messages());
+        let steps = world.schedule.keep(messages, |node| place.owns(node));
+        let messages = messages.iter();
         world.owed = messages.filter(|spec| place.owns(spec.source)).count() + steps;
         world.storms.keep(|node| place.owns(node));
         let own = (0u32..).zip(&world.net.ports);
@@ -50,8 +50,9 @@ impl World {
     /// Takes in what another part had for this one; returns the empty outbox.
     pub(crate) fn take_in_outbox(&mut self, mut outbox: Outbox) -> Outbox {
         self.net.receive(&mut outbox);
-        for (flow, message, packets) in outbox.posted.drain(..) {
-            self.hosts.connections.expect(flow, message, packets);
+        for posted in outbox.posted.drain(..) {
+            let connections = &mut self.hosts.connections;
+            connections.expect(posted.flow, posted.message, posted.packets);
         }
         for (at, notice) in outbox.notices.drain(..) {
             self.notices.insert(at, notice);

@@ -2,6 +2,7 @@
 
 use fairlane_host::rate_at;
 use fairlane_scenario::Verb;
+use fairlane_units::MessageId;
 
 use crate::RateRecord;
 use crate::connections::Side;
@@ -16,12 +17,12 @@ pub(super) fn look(world: &mut World) {
     let (net, hosts) = (&world.net, &world.hosts);
     let (now, event) = (net.now(), net.engine.latest());
     for &message in hosts.connections.posted.keys() {
-        let spec = &net.specs[message as usize];
+        let spec = world.traffic.message(message);
         let sends = matches!(spec.verb, Verb::Write | Verb::Send);
-        let flow = net.carriers.flow_of(message);
+        let flow = world.traffic.flow_of(message);
         let pair = hosts.connections.pair(flow, Side::Requester);
         // Messages behind others on their connection aren't sent yet.
-        let behind = |first: u32| first != message;
+        let behind = |first: MessageId| first != message;
         let waits = hosts
             .connections
             .first_of_standing(flow)
@@ -29,8 +30,7 @@ pub(super) fn look(world: &mut World) {
         let Some(pair) = pair.filter(|_| sends && !waits) else {
             continue;
         };
-        let host = hosts.host_of[spec.source.index()] as usize;
-        let rate = rate_at(&hosts.nics[host].host, now, pair);
+        let rate = rate_at(&hosts.nic_at(spec.source).host, now, pair);
         let record = RateRecord {
             time: now,
             message,

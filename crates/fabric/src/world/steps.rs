@@ -2,17 +2,20 @@
 
 use std::collections::VecDeque;
 
+use fairlane_units::MessageId;
+
 use crate::MessageSpec;
+use crate::schedule::Node;
 use crate::waking::control;
 use crate::world::World;
 
 /// Nodes that wait for nothing any more have their turn, with all that follows at once: a message is posted, or will be in time; a step begins.
 pub(super) fn go_on(world: &mut World, mut ready: VecDeque<u32>) {
     while let Some(node) = ready.pop_front() {
-        match world.schedule.step_of(node) {
-            None => post_in_time(world, node),
-            Some(step) if world.schedule.local.claim(step) => begin(world, step, &mut ready),
-            Some(_) => {}
+        match world.schedule.node(node) {
+            Node::Message(message) => post_in_time(world, message),
+            Node::Step(step) if world.schedule.local.claim(step) => begin(world, step, &mut ready),
+            Node::Step(_) => {}
         }
     }
 }
@@ -43,7 +46,7 @@ pub(super) fn end(world: &mut World, step: u32, ready: &mut VecDeque<u32>) {
     if let Some(next) = world.schedule.local.end(step, world.net.now()) {
         ready.push_front(world.schedule.node_of(next));
     }
-    for successor in world.schedule.waiting_for(&world.net.specs, node) {
+    for successor in world.schedule.waiting_for(world.traffic.messages(), node) {
         free(world, (successor, node), ready);
     }
 }
@@ -51,7 +54,7 @@ pub(super) fn end(world: &mut World, step: u32, ready: &mut VecDeque<u32>) {
 /// One fewer is missing of those that a node waits for: `before`. If it was the last, the node is ready.
 pub(super) fn free(world: &mut World, (node, before): (u32, u32), ready: &mut VecDeque<u32>) {
     if world.schedule.precedence.arrived(node) {
-        if let Some(step) = world.schedule.step_of(node) {
+        if let Node::Step(step) = world.schedule.node(node) {
             world.schedule.local.last[step as usize] = Some(before);
         }
         ready.push_back(node);
@@ -59,14 +62,14 @@ pub(super) fn free(world: &mut World, (node, before): (u32, u32), ready: &mut Ve
 }
 
 /// A message is posted, or will be in time.
-pub(super) fn post_in_time(world: &mut World, message: u32) {
+pub(super) fn post_in_time(world: &mut World, message: MessageId) {
     let now = world.net.now();
-    let MessageSpec { start, delay, .. } = world.net.specs[message as usize];
+    let MessageSpec { start, delay, .. } = *world.traffic.message(message);
     let due = start.max(now).saturating_add(delay);
     if due <= now {
         world.post(message);
     } else {
-        world.schedule.delayed.insert((due, message));
+        world.schedule.delayed.insert((due, message.get()));
         world.net.schedule_control(due, control::DELAYED);
     }
 }

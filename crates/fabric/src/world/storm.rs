@@ -15,7 +15,7 @@ impl World {
         let (hosts, ports) = (&self.hosts, &self.net.ports);
         // Frames are repeated in time for the fastest of a host's links.
         let rate = |node| {
-            let lanes = &hosts.nics[hosts.host(node) as usize].lanes;
+            let lanes = &hosts.nic_at(node).lanes;
             let rates = lanes.iter().map(|lane| ports[lane.port as usize].rate);
             rates.max().unwrap_or_default()
         };
@@ -23,7 +23,8 @@ impl World {
         for (number, node, class, pause) in frames {
             self.net.set_order(number);
             let host = self.hosts.host(node);
-            self.hosts.nics[host as usize].push_frames(&mut self.net, class, pause);
+            let nic = &mut self.hosts.nics[host.index()];
+            nic.push_frames(&mut self.net, class, pause);
             self.send_from_host(host);
         }
         self.net.set_order(0);

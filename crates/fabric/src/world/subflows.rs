@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fairlane_engine::Event;
 use fairlane_host::PairId;
 use fairlane_transport::Status;
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, FlowId, HostId, MessageId, Time};
 
 use super::World;
 use super::ideal::push_record;
@@ -23,21 +23,23 @@ use crate::{MessageRecord, Outcome};
 const APART: u32 = 1 << 20;
 
 /// Posts a message over several paths.
-pub(super) fn post(world: &mut World, message: u32) {
-    let spec = world.net.specs[message as usize];
+pub(super) fn post(world: &mut World, message: MessageId) {
+    let spec = *world.traffic.message(message);
     let posted = Posted::at(world.net.now());
     world.hosts.connections.posted.insert(message, posted);
-    world.note_ideal(message, Ways::default());
-    let specs = &world.net.specs;
-    let successors = world.schedule.waiting_for(specs, message);
-    let elsewhere = |one: &u32| world.schedule.host_of(specs, *one) != spec.source;
+    world.note_message_paths(message, Ways::default());
+    let (messages, schedule) = (world.traffic.messages(), &world.schedule);
+    let successors = world.waiting_for(message);
+    let elsewhere = |one: &u32| schedule.host_of(messages, *one) != spec.source;
     let awaited = successors.iter().any(elsewhere);
     let host = world.hosts.host(spec.source);
-    act(world, host, |all, net| all.post(net, message, awaited));
+    act(world, host, |all, net| {
+        all.post(net, message, &spec, awaited)
+    });
 }
 
 /// Lets the library of a host do something, then does what follows.
-fn act(world: &mut World, host: u32, act: impl FnOnce(&mut Multipath, &mut Network)) {
+fn act(world: &mut World, host: HostId, act: impl FnOnce(&mut Multipath, &mut Network)) {
     let Some(all) = world.multipath.as_deref_mut() else {
         return;
     };
@@ -78,18 +80,18 @@ fn follow(world: &mut World) {
 /// A work request goes to its queue pair, by way of the NIC if that costs something.
 fn ring(world: &mut World, posting: Posting) {
     let flow = posting.flow;
-    if !world.net.has_pipeline(flow) {
+    let Some(pair) = world.traffic.charged_qp(flow) else {
         return write(world, posting);
-    }
+    };
     if let Some(all) = world.multipath.as_deref_mut() {
         all.queue(posting);
     }
-    let (pair, size) = (world.net.pair_of(flow), posting.request.length);
+    let size = posting.request.length;
     world.drive(|all, net| subflow::ring(all, &mut net.engine, pair, size));
 }
 
 /// A NIC is done with a work request.
-pub(super) fn begin(world: &mut World, flow: u32) {
+pub(super) fn begin(world: &mut World, flow: FlowId) {
     let queued = world
         .multipath
         .as_deref_mut()
@@ -97,8 +99,9 @@ pub(super) fn begin(world: &mut World, flow: u32) {
     if let Some(posting) = queued {
         return write(world, posting);
     }
-    let pair = world.net.pair_of(flow);
-    world.drive(|all, net| subflow::take_back(all, &mut net.engine, pair));
+    if let Some(pair) = world.traffic.charged_qp(flow) {
+        world.drive(|all, net| subflow::take_back(all, &mut net.engine, pair));
+    }
 }
 
 /// A work request goes to its queue pair.
@@ -109,11 +112,11 @@ fn write(world: &mut World, posting: Posting) {
         frame,
         ..
     } = posting;
-    let spec = world.net.specs[flow as usize];
+    let spec = world.traffic.connection(flow);
     let (now, host) = (world.net.now(), world.hosts.host(spec.source));
     let open = world.hosts.connections.pair(flow, Side::Requester);
     let pair = open.unwrap_or_else(|| world.hosts.connect(&world.net, flow));
-    let nic = &mut world.hosts.nics[host as usize];
+    let nic = world.hosts.nic_mut(host);
     nic.host.post(now, pair, request);
     if let Some(frame) = frame {
         let end = nic.host.pair(pair).requester().posted_psn().get();
@@ -128,12 +131,12 @@ fn write(world: &mut World, posting: Posting) {
 }
 
 /// A queue pair is replaced: its packets that are under way are no more, once the other end has heard of it.
-fn renew(world: &mut World, flow: u32) {
-    let spec = world.net.specs[flow as usize];
+fn renew(world: &mut World, flow: FlowId) {
+    let spec = world.traffic.connection(flow);
     let Some(pair) = world.hosts.connections.pair(flow, Side::Requester) else {
         return;
     };
-    let nic = &world.hosts.nics[world.hosts.host(spec.source) as usize];
+    let nic = world.hosts.nic_at(spec.source);
     let behind = nic.host.pair(pair).requester().posted_psn();
     let first = behind.advance(APART).get();
     // A path that has died says nothing of congestion on others, with which it may share a controller.
@@ -141,8 +144,7 @@ fn renew(world: &mut World, flow: u32) {
         .hosts
         .close_end(&world.net, flow, Side::Requester, true);
     world.hosts.connections.renew(flow, Side::Requester, first);
-    if world.net.has_pipeline(flow) {
-        let pair = world.net.pair_of(flow);
+    if let Some(pair) = world.traffic.charged_qp(flow) {
         world.drive(|all, net| subflow::renew(all, &mut net.engine, pair));
     }
     let trip = world.hosts.baseline.largest.rtt;
@@ -187,14 +189,15 @@ fn finish(world: &mut World, ended: &Ended) {
         ..known
     };
     world.hosts.connections.posted.remove(&ended.message);
-    push_record(world, record, (ended.message, None));
+    let flow = world.traffic.flow_of(ended.message);
+    push_record(world, record, (flow, None));
     if ended.succeeded {
         world.on_message_completed(ended.message);
     }
 }
 
 /// What is known of a message that is under way.
-pub(super) fn record(world: &World, message: u32) -> MessageRecord {
+pub(super) fn record(world: &World, message: MessageId) -> MessageRecord {
     let posted = world.hosts.connections.posted.get(&message);
     let never = world.hosts.never_posted(&world.net, message);
     let all = world.multipath.as_deref();
@@ -215,14 +218,14 @@ pub(super) fn record(world: &World, message: u32) -> MessageRecord {
 /// A work request of a queue pair has ended.
 pub(super) fn on_completed(
     world: &mut World,
-    (flow, pair): (u32, PairId),
+    (flow, pair): (FlowId, PairId),
     tag: u64,
     status: Status,
 ) {
-    let spec = world.net.specs[flow as usize];
+    let spec = world.traffic.connection(flow);
     let host = world.hosts.host(spec.source);
     let current = world.hosts.connections.pair(flow, Side::Requester) == Some(pair);
-    let known = world.hosts.nics[host as usize].host.pair(pair);
+    let known = world.hosts.nic(host).host.pair(pair);
     let heard = match current {
         true => (known.requester().retransmitted(), known.marks()),
         // It has been closed meanwhile, for what ended before.
@@ -230,8 +233,7 @@ pub(super) fn on_completed(
     };
     let heard = Heard::new(tag, status, heard);
     let mut visible = world.net.now();
-    if world.net.has_pipeline(flow) {
-        let pair = world.net.pair_of(flow);
+    if let Some(pair) = world.traffic.charged_qp(flow) {
         world.drive(|all, net| {
             visible = visible.saturating_add(all.costs.cqe_write);
             subflow::end(all, &mut net.engine, pair);
@@ -243,16 +245,13 @@ pub(super) fn on_completed(
 }
 
 /// Work requests of a queue pair have arrived at the other end.
-pub(super) fn on_received(world: &mut World, flow: u32) {
-    let host = world.hosts.host(world.net.specs[flow as usize].destination);
+pub(super) fn on_received(world: &mut World, flow: FlowId) {
+    let host = world.hosts.host(world.traffic.connection(flow).destination);
     let Some(pair) = world.hosts.connections.pair(flow, Side::Responder) else {
         return;
     };
-    let expected = world.hosts.nics[host as usize]
-        .host
-        .pair(pair)
-        .responder()
-        .expected();
+    let responder = world.hosts.nic(host).host.pair(pair).responder();
+    let expected = responder.expected();
     act(world, host, |all, net| {
         all.on_expected(net.now(), flow, expected);
     });
@@ -260,7 +259,7 @@ pub(super) fn on_received(world: &mut World, flow: u32) {
 
 /// The library of a host has something to do.
 #[cold]
-pub(super) fn on_library(world: &mut World, host: u32, event: Event) {
+pub(super) fn on_library(world: &mut World, host: HostId, event: Event) {
     act(world, host, |all, net| {
         all.on_library(&mut net.engine, host, event);
     });
@@ -268,12 +267,13 @@ pub(super) fn on_library(world: &mut World, host: u32, event: Event) {
 
 /// Hears of something that concerns a connection with several paths, behind what is heard of others.
 pub(super) fn on_notice(world: &mut World, notice: Notice) {
-    let all = world.net.specs.len() as u32;
+    let all = world.traffic.flow_count() as u32;
     let order = match notice {
-        Notice::Arrived(one, _) | Notice::Closed(one, _) => one,
-        Notice::Frame(flow, _) => 2 * all + flow,
-        Notice::Renewed(flow, _) => 3 * all + flow,
-        Notice::Ready(flow) => 4 * all + flow,
+        Notice::Arrived(node, _) => node,
+        Notice::Closed(flow, _) => flow.get(),
+        Notice::Frame(flow, _) => 2 * all + flow.get(),
+        Notice::Renewed(flow, _) => 3 * all + flow.get(),
+        Notice::Ready(flow) => 4 * all + flow.get(),
         Notice::Granted(bundle, _) => 5 * all + bundle,
     };
     world.net.set_order(order);
@@ -300,7 +300,7 @@ fn hear(world: &mut World, notice: Notice) {
             }
         }
         Notice::Ready(flow) => {
-            let host = world.hosts.host(world.net.specs[flow as usize].source);
+            let host = world.hosts.host(world.traffic.connection(flow).source);
             act(world, host, |all, _| all.on_renewed(flow));
         }
         Notice::Granted(bundle, id) => {
@@ -315,24 +315,24 @@ fn hear(world: &mut World, notice: Notice) {
 }
 
 /// Whether a message has several paths.
-pub(super) fn has_several(world: &World, message: u32) -> bool {
+pub(super) fn has_several(world: &World, message: MessageId) -> bool {
     let all = world.multipath.as_deref();
     all.is_some_and(|all| all.bundle_of(message).is_some())
 }
 
 /// Of a message with several paths, whether its packets are cut where those of one queue pair would be.
-pub(super) fn keeps_packets(world: &World, message: u32, size: Bytes) -> Option<bool> {
+pub(super) fn keeps_packets(world: &World, message: MessageId, size: Bytes) -> Option<bool> {
     let all = world.multipath.as_deref()?;
     all.bundle_of(message)?;
     Some(all.keeps_packets(size))
 }
 
 /// The paths of a message: of one with several paths those of all queue pairs.
-pub(super) fn ways(world: &mut World, message: u32) -> Ways {
+pub(super) fn ways(world: &mut World, message: MessageId) -> Ways {
     let all = world.multipath.as_deref();
     let bundle = all.and_then(|all| Some(*all.bundle(all.bundle_of(message)?)));
     let Some(bundle) = bundle else {
-        return world.net.known_paths(message);
+        return world.net.known_paths(world.traffic.flow_of(message));
     };
     let mut ways = Ways::default();
     let mut ports = [BTreeSet::new(), BTreeSet::new()];
@@ -384,16 +384,16 @@ fn widen(paths: &mut [Vec<Link>], [first, last]: [u64; 2]) {
 }
 
 /// Whether a message over several paths can't end `until` then.
-pub(super) fn has_to_send(world: &World, message: u32, until: Time) -> bool {
+pub(super) fn has_to_send(world: &World, message: MessageId, until: Time) -> bool {
     let Some(all) = world.multipath.as_deref() else {
         return false;
     };
     if !all.goes_on(message, until) {
         return false;
     }
-    let host = world.hosts.host(world.net.specs[message as usize].source);
-    let host = &world.hosts.nics[host as usize].host;
-    let fails = |flow: u32| {
+    let source = world.traffic.message(message).source;
+    let host = &world.hosts.nic_at(source).host;
+    let fails = |flow: FlowId| {
         let pair = world.hosts.connections.pair(flow, Side::Requester);
         let deadline = pair.and_then(|pair| host.pair(pair).requester().deadline());
         deadline.is_some_and(|at| at <= until)

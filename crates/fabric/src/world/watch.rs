@@ -1,5 +1,6 @@
 //! Notices runs that can't end.
 
+use super::account::Account;
 use crate::endpoint::Endpoints;
 use crate::multipath::Multipath;
 use crate::network::Network;
@@ -19,7 +20,9 @@ impl World {
         let stuck = look(&mut watch, &[self]);
         self.watch = watch;
         match stuck {
-            Some(circle) => self.ending = Some(Ending::Stalled(self.stall(&circle))),
+            Some(circle) => {
+                self.ending = Some(Ending::Stalled(Account { world: self }.stall(&circle)))
+            }
             None => {
                 let at = self.net.now().saturating_add(self.watch.interval);
                 self.net.schedule_control(at, control::WATCH);
@@ -42,22 +45,32 @@ impl World {
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
             || self.multipath.as_deref().is_some_and(Multipath::will_act)
     }
+}
 
+impl Account<'_> {
     /// Describes a run that can't end; `circle` is what is to blame, if anything that waits is.
     pub(crate) fn stall(&self, circle: &[Waiter]) -> Stall {
-        let unfinished = (self.owed - self.schedule.local.left - self.records.len()) as u32;
-        let first = self.hosts.connections.posted.keys().next().map(|&message| {
-            let MessageSpec {
-                source,
-                destination,
-                ..
-            } = self.net.specs[message as usize];
-            format!("message {message} from host {source} to host {destination}")
-        });
+        let unfinished =
+            (self.world.owed - self.world.schedule.local.left - self.world.records.len()) as u32;
+        let first = self
+            .world
+            .hosts
+            .connections
+            .posted
+            .keys()
+            .next()
+            .map(|&message| {
+                let MessageSpec {
+                    source,
+                    destination,
+                    ..
+                } = *self.world.traffic.message(message);
+                format!("message {message} from host {source} to host {destination}")
+            });
         let first = first.unwrap_or_else(|| "a message that was never posted".into());
         let reason = match circle {
             [] => {
-                let deflection = self.net.deflection.as_deref();
+                let deflection = self.world.net.deflection.as_deref();
                 let held = match deflection.map_or(0, Deflection::held) {
                     0 => String::new(),
                     held => format!("; {held} packets are held until tails have passed"),
@@ -66,10 +79,10 @@ impl World {
                     "{first} waits for packets or acknowledgements that were lost and are not sent again{held}"
                 )
             }
-            circle => waits::describe(&self.net, circle),
+            circle => waits::describe(&self.world.net, circle),
         };
         Stall {
-            at: self.net.now(),
+            at: self.world.net.now(),
             pause_cycle: waits::ports(circle),
             unfinished,
             reason,

@@ -1,6 +1,6 @@
 //! What proves that a run doesn't end soon.
 
-use fairlane_units::Time;
+use fairlane_units::{MessageId, Time};
 
 use super::subflows;
 use crate::connections::Side;
@@ -24,17 +24,17 @@ impl World {
         if applications_go_on(self, until) {
             return true;
         }
-        let long = |message: u32| {
+        let long = |message: MessageId| {
             has_to_send(&self.net, &self.hosts, message, until)
                 || subflows::has_to_send(self, message, until)
         };
-        if long(self.witness) {
+        if self.witness.is_some_and(long) {
             return true;
         }
         // The latest one first.
         let mut messages = self.hosts.connections.posted.keys().rev().copied();
         let found = messages.find(|&message| long(message));
-        self.witness = found.unwrap_or(self.witness);
+        self.witness = found.or(self.witness);
         found.is_some()
     }
 }
@@ -47,18 +47,18 @@ pub(crate) fn applications_go_on(world: &World, until: Time) -> bool {
 
 /// Whether a message has packets that haven't been sent, or data that can't have come `until` then, and
 /// doesn't fail by then.
-fn has_to_send(net: &Network, hosts: &Hosts, message: u32, until: Time) -> bool {
+fn has_to_send(net: &Network, hosts: &Hosts, message: MessageId, until: Time) -> bool {
     if !hosts.connections.posted.contains_key(&message) {
         return false;
     }
-    let flow = net.carriers.flow_of(message);
+    let flow = hosts.traffic.flow_of(message);
     let Some(pair) = hosts.connections.pair(flow, Side::Requester) else {
         return false;
     };
-    let nic = &hosts.nics[hosts.host(net.specs[message as usize].source) as usize];
+    let nic = hosts.nic_at(hosts.traffic.message(message).source);
     let requester = nic.host.pair(pair).requester();
     let waits = requester.deadline().is_none_or(|at| at > until);
-    let room = net.ports[nic.port(net.port_at(message, Side::Requester)) as usize]
+    let room = net.ports[nic.port(net.port_at(flow, Side::Requester)) as usize]
         .rate
         .bytes_in(until.saturating_since(net.now()));
     // The last packet may be short, and the one before it may be about to arrive.
@@ -72,14 +72,14 @@ fn has_to_send(net: &Network, hosts: &Hosts, message: u32, until: Time) -> bool 
 fn go_on(hosts: &Hosts, endpoints: &Endpoints, until: Time) -> bool {
     endpoints.channels.iter().any(|channel| {
         let application = &endpoints.applications[channel.application as usize];
-        let pair = &endpoints.pairs[channel.pair as usize];
+        let pair = &endpoints.pairs[channel.pair.index()];
         let more = match channel.left {
             // Of an unreliable service, operations end as soon as they are sent.
             Some(left) => left > 0 && endpoints.reliable,
             None => application.end > until,
         };
-        let open = hosts.connections.pair(pair.message, Side::Requester);
-        let host = &hosts.nics[pair.host as usize].host;
+        let open = hosts.connections.pair(pair.flow, Side::Requester);
+        let host = &hosts.nic(pair.host).host;
         let waits = |pair| {
             let deadline = host.pair(pair).requester().deadline();
             deadline.is_none_or(|at| at > until)

@@ -124,7 +124,7 @@ pub fn taken(results: &Results, id: u32) -> u64 {
     let message = results
         .messages
         .iter()
-        .find(|message| message.id == id)
+        .find(|message| message.id.get() == id)
         .unwrap();
     (message.finish.unwrap() - message.start).as_ps()
 }

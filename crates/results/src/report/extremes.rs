@@ -18,7 +18,7 @@ fn slow_row(results: &Results, slow: &SlowMessage<'_>) -> SlowRow {
     let message: &MessageRecord = slow.message;
     let end = message.finish.unwrap_or(results.totals.end);
     SlowRow {
-        id: message.id,
+        id: message.id.get(),
         source: message.source.get(),
         destination: message.destination.get(),
         size: message.size.get(),

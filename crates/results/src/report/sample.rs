@@ -11,7 +11,7 @@ use fairlane_fabric::{
     PortInfo, PortSeries, Results, Signal, Signals, Stall, TenantRecord, TenantSignals, Totals,
 };
 use fairlane_program::{Algorithm, Kind};
-use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, MessageId, NodeId, PortId, Rate, TenantId, Time};
 
 use super::{Distribution, Figures, Heading, ReportInput, SlowdownBin, TenantInput};
 
@@ -109,10 +109,10 @@ impl Sample {
         let mut results = Self::fat_tree(2, 206).results;
         let totals = [0.5, 0.35, 0.15];
         for message in &mut results.messages {
-            let tenant = if message.id % 3 == 0 {
+            let tenant = if message.id.get() % 3 == 0 {
                 1
             } else {
-                message.id % 2 * 2
+                message.id.get() % 2 * 2
             };
             message.tenant = TenantId::new(tenant);
             if let Some(finish) = message.finish.filter(|_| tenant == 2) {
@@ -248,7 +248,7 @@ fn collective(step: u32, micros: Option<u64>) -> CollectiveRecord {
         ready: Some(start),
         end: micros.map(|micros| start + Duration::from_us(micros)),
         slowest: micros.map(|_| (3, NodeId::new(3))),
-        last: micros.map(|_| 7),
+        last: micros.map(|_| MessageId::new(7)),
         last_slowdown: micros.map(|_| 2.5),
     }
 }
@@ -439,7 +439,7 @@ fn messages(hosts: u32, count: u32, dice: &mut Dice) -> Vec<MessageRecord> {
         let luck = dice.roll();
         let delay = (0.04 + 0.03 * bin as f64) * luck / (1.004 - luck).powf(0.8);
         MessageRecord {
-            id,
+            id: MessageId::new(id),
             workload: 0,
             source: NodeId::new(source),
             destination: NodeId::new((source + 1) % hosts),

@@ -61,7 +61,7 @@ pub(super) fn columns<'a>() -> [Column<Row<'a>>; 24] {
         packet: &str = |r| packet(&r.record.packet),
         class: u8 = |r| r.record.class,
         size_bytes: u64 = |r| r.record.size.into(),
-        message: Option<u32> = |r| r.transport(|t| t.message),
+        message: Option<u32> = |r| r.transport(|t| t.flow.get()),
         source: Option<u32> = |r| r.ends().map(|[source, _]| source.get()),
         destination: Option<u32> = |r| r.ends().map(|[_, destination]| destination.get()),
         source_port: Option<u16> = |r| r.message.map(|message| message.source_port),
@@ -124,7 +124,7 @@ pub(crate) fn with_table<T>(
         Row {
             record,
             port: &results.ports[record.port.index()],
-            message: transport.and_then(|transport| *by_id.get(transport.message as usize)?),
+            message: transport.and_then(|transport| *by_id.get(transport.flow.index())?),
         }
     };
     fill(&Table {
@@ -136,10 +136,10 @@ pub(crate) fn with_table<T>(
 
 /// Messages, which come in the order of their end, by number.
 fn by_id(messages: &[MessageRecord]) -> Vec<Option<&MessageRecord>> {
-    let count = messages.iter().map(|message| message.id as usize + 1).max();
+    let count = messages.iter().map(|message| message.id.index() + 1).max();
     let mut by_id = vec![None; count.unwrap_or(0)];
     for message in messages {
-        by_id[message.id as usize] = Some(message);
+        by_id[message.id.index()] = Some(message);
     }
     by_id
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fairlane_fabric::CollectiveRecord;
-use fairlane_units::Time;
+use fairlane_units::{MessageId, Time};
 
 use crate::column::{Column, Table, columns};
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub(super) const fn columns<'a>() -> [Column<&'a CollectiveRecord>; 19] {
         bus_gbps: Option<f64> = |r| r.bus_bandwidth().map(gbps),
         slowest_rank: Option<u32> = |r| r.slowest.map(|(rank, _)| rank),
         slowest_host: Option<u32> = |r| r.slowest.map(|(_, host)| host.get()),
-        last_message: Option<u32> = |r| r.last,
+        last_message: Option<u32> = |r| r.last.map(MessageId::get),
         last_slowdown: Option<f64> = |r| r.last_slowdown,
     ]
 }

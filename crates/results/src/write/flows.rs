@@ -10,7 +10,7 @@ use crate::write::{csv, parquet};
 
 /// The columns; `docs/results.md` explains them.
 pub const COLUMNS: &[Column<MessageRecord>] = &columns![
-    id: u32 = |m| m.id,
+    id: u32 = |m| m.id.get(),
     workload: u32 = |m| m.workload,
     source: u32 = |m| m.source.get(),
     destination: u32 = |m| m.destination.get(),

@@ -31,7 +31,7 @@ fn row(text: &mut String, path: &PathRecord) {
         path.failures,
         path.quarantines,
         path.twins,
-        some(path.twin_of.map(u64::from)),
+        some(path.twin_of.map(|twin| twin.get().into())),
         some(path.round_trip.map(Duration::as_ps)),
         some(path.capacity.map(Rate::as_bps)),
         some(path.chunk_limit.map(Bytes::get)),

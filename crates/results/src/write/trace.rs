@@ -74,7 +74,7 @@ pub(crate) fn with_packets<T>(
 
 pub(super) const RATES: &[Column<RateRecord>] = &columns![
     time_ps: u64 = |r| r.time.as_ps(),
-    message: u32 = |r| r.message,
+    message: u32 = |r| r.message.get(),
     rate_bps: u64 = |r| r.rate.as_bps(),
 ];
 

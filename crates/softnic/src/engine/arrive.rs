@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use fairlane_host::{Arrival, Heard, Measured, NO_ECHO, PairId, Role};
 use fairlane_transport::{Extension, Packet, Placement, Service, State, Status};
-use fairlane_units::{Bytes, TenantId, Time};
+use fairlane_units::{Bytes, FlowId, TenantId, Time};
 use fairlane_wire::{
     self as wire, Ipv4, NakCode, Network, Opcode, Operation as Kind, Syndrome, Udp,
 };
@@ -98,7 +98,7 @@ impl Engine {
         let arrival = Arrival {
             packet: &transport,
             role,
-            flow: slot,
+            flow: FlowId::new(slot),
             tenant: TenantId::new(0),
             class: 0,
             wire: (incoming.bytes.len() + AROUND) as u16,

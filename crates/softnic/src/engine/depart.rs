@@ -77,7 +77,7 @@ impl Engine {
         batches: &mut Batches,
     ) {
         let (now, source) = (self.now, self.host.source());
-        let slot = departure.flow;
+        let slot = departure.flow.get();
         // An answer may have waited longer than its queue pair has been there.
         let known = self.pairs.get(slot);
         if known.is_none_or(|pair| pair.host != Some(departure.pair)) {
@@ -180,11 +180,11 @@ impl Engine {
             _ => self.host.fail(now, departure.pair),
         }
         self.hear_events(now, None);
-        self.follow(departure.flow, now);
+        self.follow(departure.flow.get(), now);
     }
 
     fn count_departure(&mut self, departure: &Departure, words: usize) {
-        figures::count_at(self, departure.flow, |counters| {
+        figures::count_at(self, departure.flow.get(), |counters| {
             counters.port_xmit_data += words as u64;
             counters.sent_pkts += 1;
             counters.completer_retry_err += u64::from(departure.again);
@@ -199,7 +199,7 @@ impl Engine {
                 }
                 _ => return,
             };
-            figures::count_at(self, departure.flow, counts);
+            figures::count_at(self, departure.flow.get(), counts);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairlane_host::{Opening, Start, begin_sending, set_parameters};
 use fairlane_transport::{State, Status};
-use fairlane_units::{HostId, QpNumber, TenantId, Time};
+use fairlane_units::{FlowId, HostId, QpNumber, TenantId, Time};
 
 use super::{Engine, PORT};
 use crate::error::Error;
@@ -130,7 +130,7 @@ impl Engine {
             return;
         };
         let opening = Opening {
-            flow: slot,
+            flow: FlowId::new(slot),
             port: PORT,
             class: CLASS,
             tenant: TenantId::new(0),

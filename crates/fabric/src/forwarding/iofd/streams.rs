@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use fairlane_scenario::IofdParameters;
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, FlowId, Time};
 
 use super::super::Candidates;
 use crate::fork::{Fork, Forks};
@@ -28,7 +28,7 @@ const DOUBLINGS: u32 = 6;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// Number of the flow.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Whether it goes from the responder to the requester.
     pub back: bool,
     /// Traffic class.
@@ -44,7 +44,7 @@ pub struct Origin {
 impl Origin {
     /// The direction of a flow.
     pub const fn direction(&self) -> u64 {
-        (self.flow as u64) << 1 | self.back as u64
+        (self.flow.get() as u64) << 1 | self.back as u64
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fairlane_engine::Stream as Draws;
 use fairlane_scenario::IofdParameters;
-use fairlane_units::{Bytes, Duration, Time};
+use fairlane_units::{Bytes, Duration, FlowId, Time};
 use proptest::prelude::*;
 
 use super::merge::{Fate, Hold, Item};
@@ -251,7 +251,7 @@ impl Model {
         };
         let passing = Passing {
             origin: Origin {
-                flow: packet.flow,
+                flow: FlowId::new(packet.flow),
                 epoch: packet.epoch,
                 ..Origin::default()
             },
@@ -274,7 +274,7 @@ impl Model {
             } = tail;
             let packet = Sent {
                 number: 0,
-                flow: tail.origin.flow,
+                flow: tail.origin.flow.get(),
                 epoch: if tail.again {
                     self.epoch
                 } else {
@@ -462,7 +462,7 @@ fn a_table_keeps_its_size_and_streams_that_are_silent_leave_it() {
             now += Duration::from_us(400);
             let passing = Passing {
                 origin: Origin {
-                    flow,
+                    flow: FlowId::new(flow),
                     ..Origin::default()
                 },
                 forks: Forks::default(),

@@ -16,7 +16,7 @@ pub(super) fn arrive(net: &mut Network, (switch, port): (u32, u32), at: u32) -> 
     let packet = *net.packets.get(at);
     let item = Item {
         at,
-        flow: u64::from(packet.flow) << 1 | u64::from(packet.has(PacketRecord::BACK)),
+        flow: u64::from(packet.flow.get()) << 1 | u64::from(packet.has(PacketRecord::BACK)),
         forks: net.packets.forks(at),
         tail: match packet.kind {
             Kind::Tail => packet.fork(),
@@ -62,7 +62,7 @@ pub(super) fn expire(net: &mut Network, switch: u32) {
 fn ready(net: &mut Network, at: u32) {
     net.packets.set_forks(at, Forks::default());
     let packet = net.packets.get_mut(at);
-    packet.class = net.specs[packet.flow as usize].class;
+    packet.class = net.flows[packet.flow.index()].class;
 }
 
 /// Something is held: in the pool, for which no buffer is charged.

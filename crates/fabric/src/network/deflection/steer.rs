@@ -30,7 +30,9 @@ fn on_data(net: &mut Network, (switch, ingress): (u32, u32), at: u32) -> u32 {
     packet.charged = packet.class;
     let packet = *packet;
     let tuple = net.tuple_of(&packet);
-    let host = net.flows[packet.flow as usize].destination(packet.has(PacketRecord::BACK));
+    let host = net
+        .flow(packet.flow)
+        .destination(packet.has(PacketRecord::BACK));
     let &[first, ref others @ ..] = net.routes.towards(switch, host, packet.epoch == net.epoch)
     else {
         return NONE;
@@ -138,7 +140,7 @@ fn egress_class(net: &Network, origin: &Origin, port: u32, forks: &Forks) -> u8 
     let Some((shared, valleys)) = shared.and_then(|all| Some((all, all.valleys.as_ref()?))) else {
         return origin.class;
     };
-    let base = net.specs[origin.flow as usize].class;
+    let base = net.flow(origin.flow).class;
     let up = valleys.leads_up(&net.graph, port);
     let from_above = valleys.leads_up(&net.graph, origin.sender ^ 1);
     let class = match shared.misrule {
@@ -146,7 +148,7 @@ fn egress_class(net: &Network, origin: &Origin, port: u32, forks: &Forks) -> u8 
         Some(Misrule::CountDetours) => {
             // A way down to a switch from which there is only one up again.
             let below = net.ports[port as usize].peer_owner;
-            let host = net.flows[origin.flow as usize].destination(origin.back);
+            let host = net.flow(origin.flow).destination(origin.back);
             let hops = net.routes.towards(below, host, true);
             let detour = !up && hops.iter().any(|&hop| valleys.leads_up(&net.graph, hop));
             origin.class + u8::from(detour)
