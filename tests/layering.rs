@@ -29,7 +29,7 @@ const LAYERS: [&[&str]; 8] = [
         "explain",
         "traces",
     ],
-    &["host", "drum-file", "cases"],
+    &["host", "network", "drum-file", "cases"],
     &["fabric", "softnic", "harness"],
     &["attacks", "results", "verbs", "rdmacm", "mpverbs", "agent"],
     &["experiments"],
@@ -37,7 +37,7 @@ const LAYERS: [&[&str]; 8] = [
 ];
 
 /// Simulated and real world meet only in the tests and in the highest layer.
-const SIMULATED: [&str; 3] = ["engine", "fabric", "attacks"];
+const SIMULATED: [&str; 4] = ["engine", "network", "fabric", "attacks"];
 const REAL: [&str; 5] = ["softnic", "verbs", "rdmacm", "mpverbs", "agent"];
 
 /// Crates that talk to the operating system or to C, and may hold `unsafe` code.

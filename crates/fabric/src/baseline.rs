@@ -1,10 +1,10 @@
 //! What the fabric does without queues: base round-trip times, and ideal completion times.
 
+use fairlane_network::routing::{Edge, Graph, HostPort, Link, PathSums, PortPair, Search};
 use fairlane_scenario::{BaseRtt, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 use fairlane_wire::{Opcode, Position};
 
-use crate::routing::{Edge, Graph, HostPort, Link, PathSums, PortPair, Search};
 use crate::rules::Rules;
 
 const PS_PER_NS: u64 = 1000;
@@ -46,10 +46,10 @@ impl Baseline {
         // HPCC's simulator counts payload one way; exactly, it is a full packet there and an
         // acknowledgement back.
         let sizes = if rules.quirks.round_trips {
-            [rules.mtu as u16, 0]
+            [rules.net.mtu as u16, 0]
         } else {
             [
-                rules.data_wire(Opcode::RcWriteOnly, rules.mtu as u16),
+                rules.data_wire(Opcode::RcWriteOnly, rules.net.mtu as u16),
                 rules.sizes.ack,
             ]
         };
@@ -336,7 +336,7 @@ fn request(
     packet: impl Fn(Position) -> (Opcode, Option<u16>),
     free: &mut [u64],
 ) -> u64 {
-    let mtu = u64::from(rules.mtu);
+    let mtu = u64::from(rules.net.mtu);
     let packets = size.get().div_ceil(mtu).max(1);
     let period = asks_every.unwrap_or(1);
     // Without answers in between, the way back waits for the last packet.
@@ -393,18 +393,12 @@ fn pass(links: &[Link], wire: u16, rules: &Rules, (mut at, free): (u64, &mut [u6
         let start = at.max(*free);
         *free = start
             + rules
-                .serialization(u32::from(wire) + u32::from(rules.gap), link.rate)
+                .net
+                .serialization(u32::from(wire) + u32::from(rules.net.gap), link.rate)
                 .as_ps();
-        at = start + link.pass(wire, rules);
+        at = start + rules.net.pass(link, wire);
     }
     at
-}
-
-impl Link {
-    /// From the first bit of a packet at one end to its last at the other.
-    pub(crate) fn pass(&self, wire: u16, rules: &Rules) -> u64 {
-        rules.serialization(u32::from(wire), self.rate).as_ps() + self.delay
-    }
 }
 
 /// The hops from a host, given the egress ports at switches.

@@ -1,53 +1,37 @@
 //! From a scenario to a world in which nothing has happened yet.
 
 mod nics;
-mod ports;
 
 use std::sync::Arc;
 
-use fairlane_congestion::{Telemetry, TelemetryFormat};
-use fairlane_engine::Engine;
 use fairlane_host::Settings;
+use fairlane_network::flow::Flow;
+use fairlane_network::log::Log;
+use fairlane_network::routing::Graph;
+use fairlane_network::topology::Topology;
+use fairlane_network::trace::Tracer;
+use fairlane_network::{Network, check_classes};
 use fairlane_scenario::{Error, Loaded, Scenario};
-use fairlane_units::{Bytes, Duration, HostId, NodeId, Time};
+use fairlane_units::{Duration, HostId, NodeId, Time};
 
 use crate::baseline::Baseline;
-use crate::buffer::SharedBuffer;
-use crate::capture::Capture;
 use crate::carriers::Carriers;
 use crate::chosen::Chosen;
-use crate::connections::Connections;
 use crate::controls::Controls;
-use crate::counters::Counters;
 use crate::endpoint::Endpoints;
 use crate::faults::{Change, Faults};
-use crate::flow::Flow;
-use crate::forwarding::Plan;
 use crate::hosts::Hosts;
-use crate::ledger::Ledger;
-use crate::log::Log;
 use crate::multipath::Multipath;
-use crate::network::Network;
-use crate::network::deflection::Deflection;
 use crate::notice::Notices;
-use crate::ns3::Ns3;
-use crate::ns3_random::Ns3Random;
-use crate::packet::PacketPool;
-use crate::place::Place;
 use crate::placed::Placed;
-use crate::port::Port;
 use crate::rates::Rates;
-use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::sampler::Sampler;
 use crate::schedule::{PortChooser, Schedule, flows, shares};
 use crate::spread::Shapes;
 use crate::storm::Storms;
-use crate::topology::Topology;
-use crate::trace::Tracer;
 use crate::traffic::{OpenQueuePairs, Traffic};
 use crate::watch::Watch;
-use crate::watchdog::Watchdog;
 use crate::workload::Generated;
 use crate::world::World;
 use crate::{MessageSpec, endpoint, multipath};
@@ -63,78 +47,31 @@ pub(crate) fn world(
 ) -> Result<World, Error> {
     let Generated { messages, steps } = generated;
     let scenario = &loaded.scenario;
-    let (mut rules, mut controls) = rules(scenario, topology)?;
-    let graph = Graph::new(topology);
-    let hosts: Vec<NodeId> = topology.hosts().collect();
-    let owner_of = owners(topology);
-    let host_of: Vec<HostId> = owner_of.iter().copied().map(HostId::new).collect();
     let schedule = Schedule::new(&messages, steps);
+    let mut behind = behind(loaded, topology, &messages)?;
+    let starts = messages.iter().map(|spec| spec.start);
+    let applications = behind.endpoints.as_deref();
+    let applications = applications.and_then(Endpoints::first_start);
+    let first = starts.chain(applications).min();
+    let (net, hosts) = fabric(scenario, topology, messages, &mut behind)?;
     let Behind {
         endpoints,
-        mut multipath,
-        qps,
-    } = behind(loaded, topology, &host_of, &messages)?;
-    let starts = messages.iter().map(|spec| spec.start);
-    let applications = endpoints.as_deref().and_then(Endpoints::first_start);
-    let first = starts.chain(applications).min();
-    let plan = plan(scenario, &graph, &rules);
-    let baseline = Baseline::new(&graph, &hosts, &rules);
-    let longest = baseline.largest;
-    rules.tolerate(scenario, plan.foreseen, longest.bdp, longest.rate);
-    controls.settle(&graph, &hosts, &rules);
-    if let Some(multipath) = &mut multipath {
-        multipath.allow(longest.rtt);
-    }
-    let settings = Settings {
-        coupled: multipath.as_ref().is_some_and(|all| all.couples()),
-        controls: controls.for_nics(),
-        ..rules.nic(scenario)
-    };
-    let single = |message| {
-        let all = multipath.as_deref();
-        all.is_none_or(|all| all.bundle_of(message).is_none())
-    };
-    let carriers = Carriers::new(&messages, |message, spec| {
-        single(message) && shares(scenario, spec)
-    });
-    let paths_pay = scenario.nic.costs.is_some();
-    let traffic = Traffic::new(messages, qps, carriers, controls, paths_pay);
-    let traffic = Arc::new(traffic);
-    let nics = nics::nics(
-        (scenario, settings),
-        (&graph, &baseline, &rules),
-        &hosts,
-        &traffic,
-        &host_of,
-    );
-    let mut flows = flows(&traffic, &scenario.workload, &rules, &graph);
-    if let Some(multipath) = &multipath {
-        let ports = PortChooser::new(&graph, rules.seeds);
-        multipath.label(&mut flows, &traffic, &scenario.workload, ports);
-    }
-    let mut net = network(scenario, topology, graph, rules, plan, flows, &owner_of)?;
-    net.tracer = Tracer::new(&scenario.output.trace_nodes, traffic.lengths());
+        multipath,
+        ..
+    } = behind;
     let (sampler, chosen) = samplers(scenario, &net, first.unwrap_or(Time::ZERO))?;
     let rates = scenario.output.rate_interval;
-    let messages = traffic.messages().len();
+    let messages = hosts.traffic.messages().len();
     Ok(World {
         sampler,
         placed: Placed::new(scenario.tenants().len()),
         chosen,
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
-        watch: Watch::new(scenario, longest.rtt),
+        watch: Watch::new(scenario, hosts.baseline.largest.rtt),
         owed: messages + schedule.local.left + endpoints.as_ref().map_or(0, |all| all.tokens()),
-        hosts: Hosts {
-            ns3: (net.rules.quirks.nics)
-                .then(|| Box::new(Ns3::new(nics.len(), traffic.flow_count()))),
-            nics,
-            connections: Connections::new(traffic.flow_count()),
-            traffic: traffic.clone(),
-            baseline,
-            base_rtt: scenario.congestion.base_rtt,
-            host_of,
-        },
-        traffic,
+        traffic: hosts.traffic.clone(),
+        hosts,
+        shapes: Shapes::default(),
         endpoints,
         multipath,
         tenants: scenario.tenants(),
@@ -152,6 +89,52 @@ pub(crate) fn world(
         witness: None,
         net,
     })
+}
+
+/// Links, switches and hosts, with the traffic between them; paths learn how long a round trip takes.
+fn fabric(
+    scenario: &Scenario,
+    topology: &Topology,
+    messages: Vec<MessageSpec>,
+    behind: &mut Behind,
+) -> Result<(Network, Hosts), Error> {
+    let Behind { multipath, qps, .. } = behind;
+    let (mut rules, mut controls) = rules(scenario, topology)?;
+    let carriers = carriers(scenario, &messages, multipath.as_deref());
+    let classes = classes(&messages, qps);
+    let mut net = Network::new(scenario, topology, rules.net.clone(), classes)?;
+    check_classes("nic.class", &scenario.nic.class, net.settings.classes)?;
+    let nodes: Vec<NodeId> = topology.hosts().collect();
+    let baseline = Baseline::new(&net.graph, &nodes, &rules);
+    let longest = baseline.largest;
+    rules.tolerate(scenario, net.plan.foreseen, longest.bdp, longest.rate);
+    controls.settle(&net.graph, &nodes, &rules);
+    if let Some(multipath) = multipath {
+        multipath.allow(longest.rtt);
+    }
+    let settings = Settings {
+        coupled: multipath.as_ref().is_some_and(|all| all.couples()),
+        controls: controls.for_nics(),
+        ..rules.nic(scenario)
+    };
+    let rules = Arc::new(rules);
+    let paths_pay = scenario.nic.costs.is_some();
+    let qps = std::mem::take(qps);
+    let traffic = Traffic::new(messages, qps, carriers, rules.clone(), controls, paths_pay);
+    let traffic = Arc::new(traffic);
+    let host_of = host_numbers(topology);
+    let nics = nics::nics(
+        (scenario, settings),
+        (&net.graph, &baseline, &rules),
+        &nodes,
+        &traffic,
+        &host_of,
+    );
+    let flows = labelled(scenario, &traffic, &net.graph, multipath.as_deref());
+    net.open_all(flows);
+    net.tracer = Tracer::new(&scenario.output.trace_nodes, traffic.lengths());
+    let hosts = Hosts::new(traffic, nics, baseline, scenario, host_of);
+    Ok((net, hosts))
 }
 
 /// The rules of the fabric, and the congestion controls that some messages have instead of its own.
@@ -200,6 +183,41 @@ fn samples(scenario: &Scenario, ports: usize, start: Time) -> Result<(), Error> 
     ))
 }
 
+/// Which connections carry which messages; paths have connections of their own.
+fn carriers(
+    scenario: &Scenario,
+    messages: &[MessageSpec],
+    multipath: Option<&Multipath>,
+) -> Carriers {
+    let single = |message| multipath.is_none_or(|all| all.bundle_of(message).is_none());
+    Carriers::new(messages, |message, spec| {
+        single(message) && shares(scenario, spec)
+    })
+}
+
+/// The classes that hosts send in, as a bit set.
+fn classes(messages: &[MessageSpec], qps: &OpenQueuePairs) -> u8 {
+    let of_messages = messages.iter().map(|spec| spec.class);
+    let classes = of_messages.chain(qps.specs.iter().map(|spec| spec.class));
+    classes.fold(0, |set, class| set | 1 << class)
+}
+
+/// The flows of a run, by number.
+fn labelled(
+    scenario: &Scenario,
+    traffic: &Traffic,
+    graph: &Graph,
+    multipath: Option<&Multipath>,
+) -> Vec<Flow> {
+    let (workloads, rules) = (&scenario.workload, &traffic.rules);
+    let mut flows = flows(traffic, workloads, rules, graph);
+    if let Some(multipath) = multipath {
+        let ports = PortChooser::new(graph, rules.net.seeds);
+        multipath.label(&mut flows, traffic, workloads, ports);
+    }
+    flows
+}
+
 /// What stands behind queue pairs that stay open: applications, and connections with several paths.
 struct Behind {
     endpoints: Option<Box<Endpoints>>,
@@ -207,12 +225,8 @@ struct Behind {
     qps: OpenQueuePairs,
 }
 
-fn behind(
-    loaded: &Loaded,
-    topology: &Topology,
-    host_of: &[HostId],
-    messages: &[MessageSpec],
-) -> Result<Behind, Error> {
+fn behind(loaded: &Loaded, topology: &Topology, messages: &[MessageSpec]) -> Result<Behind, Error> {
+    let host_of = &host_numbers(topology);
     let mut qps = OpenQueuePairs::default();
     let mut endpoints = endpoint::build(loaded, topology, host_of, messages.len(), &mut qps.specs)?;
     qps.applications = qps.specs.len();
@@ -228,132 +242,14 @@ fn behind(
     })
 }
 
-/// The number of each node among hosts, or among switches.
-fn owners(topology: &Topology) -> Vec<u32> {
-    let mut owners = vec![0; topology.nodes.len()];
-    let mut number = |nodes: &mut dyn Iterator<Item = NodeId>| {
-        (0..)
-            .zip(nodes)
-            .for_each(|(number, node)| owners[node.index()] = number);
-    };
-    number(&mut topology.hosts());
-    number(&mut topology.switches());
-    owners
-}
-
-/// How switches choose, and what of that is the same everywhere.
-fn plan(scenario: &Scenario, graph: &Graph, rules: &Rules) -> Plan {
-    let mut plan = Plan::new(scenario.switch.forwarding, graph, rules.seeds, rules.seed);
-    plan.valley = plan.forks && scenario.switch.iofd.valley;
-    plan.sees_all = plan.valley || plan.forks && !scenario.faults.link.is_empty();
-    plan
-}
-
-/// Links and switches.
-fn network(
-    scenario: &Scenario,
-    topology: &Topology,
-    graph: Graph,
-    rules: Rules,
-    plan: Plan,
-    flows: Vec<Flow>,
-    owner_of: &[u32],
-) -> Result<Network, Error> {
-    let mut ports = ports::ports(topology, &graph, &rules, owner_of);
-    let buffers = buffers(scenario, topology, &graph, &rules, &mut ports, &flows)?;
-    ports::set_marking(scenario, &mut ports)?;
-    ports::set_fairness(scenario, &mut ports);
-    ports::set_classes(scenario, &rules, &flows, &mut ports)?;
-    let routes = Routes::new(&graph);
-    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), &flows)?;
-    check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
-    let ledger = Ledger::new(scenario.tenants().len(), ports.len());
-    let capture = Capture::new(&scenario.capture, &graph);
-    let shared_random = rules.quirks.one_stream;
-    let mut net = Network {
-        engine: Engine::new(rules.ties, slots(&graph, &rules)),
-        ports,
-        buffers,
-        packets: PacketPool::new(),
-        epoch: 0,
-        flows: Arc::new(flows),
-        routes,
-        shapes: Shapes::default(),
-        forwarders: plan.forwarders(&scenario.switch),
-        deflection,
-        plan,
-        place: Place::whole(topology.nodes.len()),
-        observed: capture.is_on() || ledger.is_some(),
-        capture,
-        counters: Counters {
-            ledger,
-            ..Counters::default()
-        },
-        tracer: Tracer::default(),
-        pauses: Log::default(),
-        watchdog: Watchdog::new(&scenario.switch.pfc),
-        ns3_random: shared_random.then(|| Box::new(Ns3Random::after_setup(topology.nodes.len()))),
-        graph,
-        rules,
-    };
-    net.foresee_flows();
-    Ok(net)
-}
-
-/// The span of the calendar's slots: most events are no further away than the longest hop of a packet.
-fn slots(graph: &Graph, rules: &Rules) -> Duration {
-    let delay = graph.delays.iter().copied().max().unwrap_or(0);
-    let slowest = graph.rates.iter().min().copied().unwrap_or_default();
-    let hop = Duration::from_ps(delay) + rules.serialization(rules.largest(), slowest);
-    hop.saturating_mul(2)
-}
-
-/// The buffers of all switches, by number.
-fn buffers(
-    scenario: &Scenario,
-    topology: &Topology,
-    graph: &Graph,
-    rules: &Rules,
-    ports: &mut [Port],
-    flows: &[Flow],
-) -> Result<Vec<SharedBuffer>, Error> {
-    let classes = ports::count_classes(scenario, flows);
-    let buffer = |node| ports::buffer(scenario, graph, ports, node, classes, rules);
-    topology.switches().map(buffer).collect()
-}
-
-/// Refuses paths with more hops than telemetry can hold. Up to five fit into HPCC's header whatever size it is
-/// given; for more it must have the size.
-fn check_telemetry(rules: &Rules, routes: &Routes, size: Bytes) -> Result<(), Error> {
-    let hops = routes.longest;
-    let limit = if rules.quirks.telemetry {
-        TelemetryFormat::HEADER_HOPS
-    } else {
-        Telemetry::MAX_HOPS
-    };
-    if rules.telemetry_format.is_none() || hops <= TelemetryFormat::HEADER_HOPS {
-        return Ok(());
+/// The number of each node among hosts; meaningless for switches.
+fn host_numbers(topology: &Topology) -> Vec<HostId> {
+    let mut numbers = vec![HostId::default(); topology.nodes.len()];
+    for (number, node) in (0..).map(HostId::new).zip(topology.hosts()) {
+        numbers[node.index()] = number;
     }
-    if hops > limit {
-        let message = format!(
-            "needs telemetry of {hops} switches on the longest path, expected at most {limit}"
-        );
-        let hint = "use another congestion control, or a fabric of fewer tiers";
-        return Err(Error::new("congestion.algorithm", message, hint));
-    }
-    let needed = Bytes::new(HOP_BYTES * hops as u64 + 2);
-    if size >= needed {
-        return Ok(());
-    }
-    let message = format!(
-        "is {size}, expected at least {needed} for telemetry of {hops} switches on the longest path"
-    );
-    let hint = format!("set it to \"{needed}\", {HOP_BYTES} bytes for each switch and 2");
-    Err(Error::new("packet.telemetry", message, hint))
+    numbers
 }
-
-/// HPCC, section 4.1: what a switch adds to a packet.
-const HOP_BYTES: u64 = 8;
 
 /// What happens to links, in the order of the scenario.
 fn changes(scenario: &Scenario, graph: &Graph) -> Result<Vec<Change>, Error> {

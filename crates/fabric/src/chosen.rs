@@ -1,13 +1,13 @@
 //! The time series of chosen ports, at an interval of their own beside that of all ports.
 
+use fairlane_network::Network;
+use fairlane_network::port::Port;
+use fairlane_network::routing::Graph;
 use fairlane_scenario::Scenario;
 use fairlane_units::{PortId, Time};
 
-use crate::network::Network;
-use crate::port::Port;
-use crate::routing::Graph;
+use crate::events::control;
 use crate::sampler::Sampler;
-use crate::waking::control;
 use crate::{ChosenPorts, PortSeries};
 
 /// Samples the ports that `output.ports` names.

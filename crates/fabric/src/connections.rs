@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use fairlane_host::PairId;
+use fairlane_network::packet::NONE;
+use fairlane_network::packet::Side;
 use fairlane_units::{Bytes, Duration, FlowId, MessageId, Psn, Time};
 
-use crate::packet::NONE;
 use crate::queue::Queue;
 use crate::traffic::FlowKind;
 
@@ -72,15 +73,6 @@ pub(crate) struct Connections {
     arriving: BTreeMap<FlowId, Queue>,
     /// The first packet numbers of queue pairs that have replaced others, by flow, as each end knows them.
     renewed: [BTreeMap<FlowId, u32>; 2],
-}
-
-/// Which of the two ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// The requester's, at the host that posts.
-    Requester,
-    /// The responder's.
-    Responder,
 }
 
 impl Connections {

@@ -1,11 +1,11 @@
 //! Congestion controls of tenants and workloads, beside that of the fabric: what is different under each.
 
 use fairlane_host::Control;
+use fairlane_network::routing::Graph;
 use fairlane_scenario::{Congestion, Error, Scenario};
 use fairlane_units::NodeId;
 
 use crate::baseline::Baseline;
-use crate::routing::Graph;
 use crate::rules::Rules;
 use crate::spec::ConnectionSpec;
 

@@ -1,11 +1,10 @@
 //! Packets of the fabric and those of the NIC: the same headers, packed and not.
 
 use fairlane_host::{Departure, Role};
+use fairlane_network::packet::{Kind, PacketRecord};
 use fairlane_transport::{self as transport, Extension, Operation, Remote};
 use fairlane_units::{Bytes, Psn, QpNumber};
-use fairlane_wire::{Aeth, ExtensionKind, Opcode, Syndrome};
-
-use crate::packet::{Kind, PacketRecord};
+use fairlane_wire::{ExtensionKind, Opcode, Syndrome};
 
 /// Packs what a NIC sends, but for what the driver adds: epoch and telemetry. Of AtomicETH and DETH nothing is
 /// kept: no memory is simulated, and a connection is known by its flow.
@@ -65,91 +64,61 @@ const fn flags(departure: &Departure) -> u8 {
         | flag(departure.again, PacketRecord::AGAIN)
 }
 
-impl PacketRecord {
-    /// What it is to the NIC that it has come to.
-    #[inline]
-    pub(crate) const fn role(&self) -> Role {
-        match (self.kind, self.has(Self::BACK)) {
-            (Kind::Cnp, _) => Role::Cnp,
-            (Kind::Data, false) => Role::Request,
-            (Kind::Ack | Kind::Nak, false) => Role::Feedback,
-            _ => Role::Response,
-        }
+/// What a packet is to the NIC that it has come to.
+#[inline]
+pub(crate) const fn role(packet: &PacketRecord) -> Role {
+    match (packet.kind, packet.has(PacketRecord::BACK)) {
+        (Kind::Cnp, _) => Role::Cnp,
+        (Kind::Data, false) => Role::Request,
+        (Kind::Ack | Kind::Nak, false) => Role::Feedback,
+        _ => Role::Response,
     }
+}
 
-    /// Its transport headers.
-    #[inline]
-    pub(crate) fn headers(&self) -> transport::Packet {
-        transport::Packet {
-            opcode: self.opcode,
-            psn: Psn::new(self.psn),
-            payload: Bytes::new(u64::from(self.payload)),
-            ack_request: self.has(Self::ACK_REQUEST),
-            solicited: false,
-            selective: self.has(Self::SELECTIVE),
-            extension: self.extension(),
-        }
-    }
-
-    #[inline]
-    fn extension(&self) -> Extension {
-        match self.opcode.extension() {
+/// The transport headers of a packet.
+#[inline]
+pub(crate) fn unpack(packet: &PacketRecord) -> transport::Packet {
+    transport::Packet {
+        opcode: packet.opcode,
+        psn: Psn::new(packet.psn),
+        payload: Bytes::new(u64::from(packet.payload)),
+        ack_request: packet.has(PacketRecord::ACK_REQUEST),
+        solicited: false,
+        selective: packet.has(PacketRecord::SELECTIVE),
+        extension: match packet.opcode.extension() {
             ExtensionKind::None => Extension::None,
-            _ => self.some_extension(),
-        }
+            _ => extension(packet),
+        },
     }
+}
 
-    #[inline]
-    fn some_extension(&self) -> Extension {
-        if self.opcode.has_aeth() {
-            let aeth = self.aeth();
-            return match self.opcode {
-                Opcode::RcAtomicAcknowledge => Extension::AtomicResult { aeth, original: 0 },
-                _ => Extension::Acknowledge(aeth),
-            };
-        }
-        let remote = self.remote();
-        if self.opcode.has_reth() {
-            return Extension::Remote {
-                remote,
-                length: self.length(),
-                immediate: None,
-            };
-        }
-        if self.opcode.has_atomic_eth() {
-            return Extension::Atomic(Operation::FetchAdd { remote, add: 1 });
-        }
-        Extension::Datagram {
-            queue_key: 0,
-            source: QpNumber::new(0),
-            destination: QpNumber::new(0),
+#[inline]
+fn extension(packet: &PacketRecord) -> Extension {
+    if packet.opcode.has_aeth() {
+        let aeth = packet.aeth();
+        return match packet.opcode {
+            Opcode::RcAtomicAcknowledge => Extension::AtomicResult { aeth, original: 0 },
+            _ => Extension::Acknowledge(aeth),
+        };
+    }
+    let remote = Remote {
+        address: packet.address().get(),
+        key: 0,
+    };
+    if packet.opcode.has_reth() {
+        return Extension::Remote {
+            remote,
+            length: packet.length(),
             immediate: None,
-        }
+        };
     }
-
-    const fn remote(&self) -> Remote {
-        Remote {
-            address: self.address as u64,
-            key: 0,
-        }
+    if packet.opcode.has_atomic_eth() {
+        return Extension::Atomic(Operation::FetchAdd { remote, add: 1 });
     }
-
-    /// The address that a RETH names, counted from the beginning of the message.
-    pub(crate) const fn address(&self) -> Bytes {
-        Bytes::new(self.address as u64)
-    }
-
-    /// The length that a RETH names.
-    pub(crate) const fn length(&self) -> Bytes {
-        Bytes::new(self.word as u64)
-    }
-
-    /// The AETH of a packet that has one.
-    #[inline]
-    pub(crate) fn aeth(&self) -> Aeth {
-        Aeth {
-            syndrome: Syndrome::from_byte((self.word >> 24) as u8).unwrap_or(Syndrome::ACK),
-            msn: self.word & 0x00ff_ffff,
-        }
+    Extension::Datagram {
+        queue_key: 0,
+        source: QpNumber::new(0),
+        destination: QpNumber::new(0),
+        immediate: None,
     }
 }

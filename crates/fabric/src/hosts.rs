@@ -5,18 +5,19 @@ use std::sync::Arc;
 use fairlane_congestion::Environment;
 use fairlane_engine::Event;
 use fairlane_host::{Opening, PairId, Role, Start};
-use fairlane_scenario::{BaseRtt, Verb};
+use fairlane_network::Network;
+use fairlane_network::packet::Side;
+use fairlane_network::routing::{HostPort, PortPair};
+use fairlane_scenario::{BaseRtt, Scenario, Verb};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, Psn};
 
 use crate::TraceEvent;
 use crate::baseline::Baseline;
-use crate::connections::{Connections, End, Side};
-use crate::network::Network;
+use crate::connections::{Connections, End};
+use crate::header;
+use crate::mail::{Announced, Mailboxes};
 use crate::nic::Nic;
 use crate::ns3::Ns3;
-use crate::packet::PacketRecord;
-use crate::place::Announced;
-use crate::routing::{HostPort, PortPair};
 use crate::traffic::Traffic;
 
 /// Hosts with their NICs. None reads the state of another.
@@ -25,6 +26,7 @@ pub(crate) struct Hosts {
     pub(crate) nics: Vec<Nic>,
     pub(crate) connections: Connections,
     pub(crate) traffic: Arc<Traffic>,
+    pub(crate) mail: Mailboxes,
     pub(crate) baseline: Baseline,
     pub(crate) base_rtt: BaseRtt,
     /// Host number of each node; meaningless for switches.
@@ -33,19 +35,29 @@ pub(crate) struct Hosts {
     pub(crate) ns3: Option<Box<Ns3>>,
 }
 
-impl PacketRecord {
-    /// The end of its connection that it goes to.
-    #[inline]
-    const fn towards(&self) -> Side {
-        if self.has(Self::BACK) {
-            Side::Requester
-        } else {
-            Side::Responder
+impl Hosts {
+    /// Hosts before the first connection; `host_of` has the number of each node that is one.
+    pub(crate) fn new(
+        traffic: Arc<Traffic>,
+        nics: Vec<Nic>,
+        baseline: Baseline,
+        scenario: &Scenario,
+        host_of: Vec<HostId>,
+    ) -> Self {
+        let flows = traffic.flow_count();
+        let quirky = traffic.rules.quirks.nics;
+        Self {
+            ns3: quirky.then(|| Box::new(Ns3::new(nics.len(), flows))),
+            nics,
+            connections: Connections::new(flows),
+            traffic,
+            mail: Mailboxes::default(),
+            baseline,
+            base_rtt: scenario.congestion.base_rtt,
+            host_of,
         }
     }
-}
 
-impl Hosts {
     /// The host number of a node.
     pub(crate) fn host(&self, node: NodeId) -> HostId {
         self.host_of[node.index()]
@@ -119,7 +131,7 @@ impl Hosts {
         net.counters.delivered.add(packet.wire);
         let pair = match self.connections.end(flow, towards) {
             End::Open(pair) => Some(pair),
-            End::Unknown if packet.role() == Role::Request => Some(self.accept(net, flow)),
+            End::Unknown if header::role(packet) == Role::Request => Some(self.accept(net, flow)),
             End::Unknown | End::Closed => None,
         };
         let heard = self.nic_mut(host).take_in(net, (plane, at), pair);
@@ -137,7 +149,7 @@ impl Hosts {
 
     /// The queue pair that carries a message, which is about to be posted there; none if that has failed. It is opened if it
     /// isn't open yet.
-    pub(crate) fn carry(&mut self, net: &mut Network, message: MessageId) -> Option<PairId> {
+    pub(crate) fn carry(&mut self, net: &Network, message: MessageId) -> Option<PairId> {
         let flow = self.traffic.flow_of(message);
         let pair = match self.connections.end(flow, Side::Requester) {
             End::Open(pair) => pair,
@@ -151,9 +163,9 @@ impl Hosts {
     }
 
     /// A message takes its place on a connection that stays open.
-    fn queue(&mut self, net: &mut Network, (flow, pair): (FlowId, PairId), message: MessageId) {
+    fn queue(&mut self, net: &Network, (flow, pair): (FlowId, PairId), message: MessageId) {
         let spec = *self.traffic.message(message);
-        let packets = spec.size.get().div_ceil(u64::from(net.rules.mtu)).max(1);
+        let packets = spec.size.get().div_ceil(u64::from(net.settings.mtu)).max(1);
         let requester = self.nic_at(spec.source).host.pair(pair).requester();
         let begins = requester.next_position() + requester.bytes_to_send();
         if let Some(posted) = self.connections.posted.get_mut(&message) {
@@ -168,7 +180,7 @@ impl Hosts {
                 message,
                 packets,
             };
-            net.place.announce(spec.destination, announced);
+            self.mail.announce(&net.place, spec.destination, announced);
         }
     }
 
@@ -226,7 +238,7 @@ impl Hosts {
             line_rate: rate(here),
             base_rtt: trip.rtt,
             bdp: trip.bdp,
-            mtu: Bytes::new(u64::from(net.rules.mtu)),
+            mtu: Bytes::new(u64::from(net.settings.mtu)),
         };
         let (peer_rate, port) = (rate(there), here.1);
         let (here, there) = (self.host(here.0), self.host(there.0));

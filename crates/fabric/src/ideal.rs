@@ -1,12 +1,13 @@
 //! The paths that a message may take, and its completion time alone on them.
 
-use fairlane_units::Duration;
+use fairlane_network::Network;
+use fairlane_network::forwarding::Plan;
+use fairlane_network::routing::Link;
+use fairlane_units::{Duration, FlowId};
 
 use crate::baseline::{self, Work};
-use crate::forwarding::{Label, Plan};
-use crate::routing::{Graph, Leg, Link, Routes};
 use crate::rules::Rules;
-use crate::spread;
+use crate::spread::{self, Shapes};
 
 /// The hops of paths there and back, host to host.
 pub(crate) type Paths = [Vec<Vec<Link>>; 2];
@@ -63,16 +64,44 @@ pub(crate) fn bound_divided([there, back]: &Paths, work: &Work, rules: &Rules) -
     any.then(|| spread::divided([there, back], work, rules))
 }
 
-/// The egress ports of switches on the path of packets that have only one.
-pub(crate) fn fixed_path(
-    graph: &Graph,
-    routes: &Routes,
-    plan: &Plan,
-    leg: &Leg,
-) -> Option<Vec<u32>> {
-    let label = Label { tuple: leg.tuple };
-    routes.trace(graph, leg, |switch, count| {
-        let foreseen = plan.foresee(switch, &label, count);
-        foreseen.expect("a policy that foresees one packet foresees all")
-    })
+impl Shapes {
+    /// The paths that a flow's packets take there and back; paths that are alike count once.
+    pub(crate) fn known_paths(&mut self, net: &Network, flow: FlowId) -> Ways {
+        let flow = net.flow(flow);
+        let swaps = net.settings.quirks.five_tuples;
+        let mut any = Paths::default();
+        if !net.plan.fixed {
+            let legs = [false, true].map(|back| flow.leg(back, swaps));
+            any = legs.map(|leg| self.paths(&net.graph, &net.routes, &leg));
+        }
+        if net.plan.valley {
+            any = any.map(|paths| paths.iter().map(|path| ends(path)).collect());
+        }
+        if !net.plan.foreseen {
+            return Ways {
+                known: any,
+                any: Paths::default(),
+            };
+        }
+        let known = [false, true].map(|back| {
+            let leg = flow.leg(back, swaps);
+            let hops = |path: &[u32]| baseline::hops(&net.graph, leg.from(), path);
+            let known = flow.path(&net.graph, back).map(hops);
+            // It is cut off, or longer than what is foreseen.
+            let traced = || {
+                let path = net.plan.fixed_path(&net.graph, &net.routes, &leg)?;
+                Some(hops(&path))
+            };
+            known.or_else(traced).into_iter().collect()
+        });
+        Ways { known, any }
+    }
+}
+
+/// The hosts' links of a path: between them a way that isn't shortest may still be faster.
+fn ends(path: &[Link]) -> Vec<Link> {
+    match path {
+        [first, .., last] => vec![*first, *last],
+        _ => path.to_vec(),
+    }
 }

@@ -14,50 +14,35 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
-mod buffer;
 mod build;
-mod capture;
 mod carriers;
 mod chosen;
 mod collectives;
 mod connections;
 mod controls;
-mod counters;
 mod endpoint;
+mod events;
 mod faults;
-mod five_tuple;
-mod flow;
-mod fork;
-pub mod forwarding;
 mod goal;
 mod header;
 mod hosts;
 mod ideal;
-mod ledger;
 pub mod load;
-mod log;
+mod mail;
 pub mod metrics;
 mod multipath;
-mod network;
 mod nic;
 mod notice;
 mod ns3;
-mod ns3_random;
-mod packet;
 mod parts;
-mod path;
 mod paths;
-mod place;
 mod placed;
-mod port;
 mod precedence;
 mod queue;
 mod rates;
-mod reach;
 mod records;
 mod results;
 mod round_trip;
-mod routing;
 mod rules;
 mod run;
 mod sampler;
@@ -67,28 +52,28 @@ mod spec;
 mod spread;
 mod steps;
 mod storm;
-pub mod topology;
-mod trace;
 mod traffic;
-mod valley;
 mod waits;
-mod waking;
 pub mod warnings;
 mod watch;
-mod watchdog;
 pub mod workload;
 mod world;
 
-pub use capture::{CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport};
+pub use fairlane_network::capture::{
+    CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport,
+};
+pub use fairlane_network::path::Path;
+pub use fairlane_network::records::{
+    ContendedPort, Flux, PauseRecord, PortInfo, TraceEvent, TraceRecord, TracedPacket,
+};
+pub use fairlane_network::{forwarding, topology};
 pub use goal::{Control, Progress};
 pub use parts::Threading;
-pub use path::Path;
 pub use paths::{AnyPath, PathPreview, Paths, Ways, paths};
 pub use results::{
-    ApplicationRecord, ChosenPorts, CollectiveRecord, ContendedPort, Deflections, Ending, Flux,
-    LinkChange, MessageRecord, MultipathRecord, NicRecord, Outcome, PathRecord, PauseRecord,
-    PortInfo, PortSeries, RateRecord, Results, Signal, Signals, SignalsByTenant, Stall,
-    TenantRecord, TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
+    ApplicationRecord, ChosenPorts, CollectiveRecord, Deflections, Ending, LinkChange,
+    MessageRecord, MultipathRecord, NicRecord, Outcome, PathRecord, PortSeries, RateRecord,
+    Results, Signal, Signals, SignalsByTenant, Stall, TenantRecord, TenantSignals, Totals,
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
 pub use simulation::{Simulation, messages};

@@ -7,12 +7,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use fairlane_network::routing::{Edge, Graph, HostPort, Search};
+use fairlane_network::topology::Topology;
 use fairlane_scenario::{Error, HostSet, Incast, LoadOf, Poisson, Verb, Workload};
 use fairlane_units::{NodeId, Rate, Time};
 use serde::Serialize;
-
-use crate::routing::{Edge, Graph, HostPort, Search};
-use crate::topology::Topology;
 
 /// What the links from one tier to another are offered.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,18 +1,20 @@
 //! The NIC of a host: what lies between a [`Host`] and its link.
 
+use std::sync::Arc;
+
 use fairlane_congestion::Reading;
 use fairlane_engine::{Engine, Event as Woken, Wake};
 use fairlane_host::{Arrival, Departure, Heard, Host, Measured, NO_ECHO, PairId, Role};
+use fairlane_network::Network;
+use fairlane_network::packet::{Kind, PacketList, PacketPool, PacketRecord};
+use fairlane_network::waking::Waking;
 use fairlane_transport::Unchecked;
 use fairlane_units::{FlowId, HostId, NodeId, Psn, TenantId, Time};
 use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
 use crate::header;
-use crate::network::Network;
-use crate::packet::{Kind, PacketList, PacketPool, PacketRecord};
 use crate::rules::Rules;
-use crate::waking::Waking;
 
 /// The NIC of a host.
 #[derive(Clone, Debug)]
@@ -21,6 +23,7 @@ pub(crate) struct Nic {
     pub(crate) number: HostId,
     pub(crate) node: NodeId,
     pub(crate) host: Host,
+    rules: Arc<Rules>,
     /// By plane.
     pub(crate) lanes: Vec<Lane>,
     /// The deadline of the host.
@@ -59,6 +62,7 @@ impl Nic {
         node: NodeId,
         ports: impl Iterator<Item = u32>,
         host: Host,
+        rules: Arc<Rules>,
     ) -> Self {
         let lane = |(plane, port): (u32, u32)| Lane {
             port,
@@ -70,6 +74,7 @@ impl Nic {
             number,
             node,
             host,
+            rules,
             lanes: (0..).zip(ports).map(lane).collect(),
             alarm: Wake::default(),
         }
@@ -115,11 +120,11 @@ impl Nic {
     #[inline(always)]
     fn hand_in(&mut self, net: &mut Network, at: u32, pair: Option<PairId>) -> Heard {
         let now = net.engine.now();
-        if net.rules.stamps {
+        if self.rules.stamps {
             net.packets.note_hops(at);
         }
         let packet = net.packets.get(at);
-        let (role, headers) = (packet.role(), packet.headers());
+        let (role, headers) = (header::role(packet), header::unpack(packet));
         let asks = matches!(role, Role::Request) || packet.opcode.has_payload();
         let mut arrival = Arrival {
             packet: &headers,
@@ -136,11 +141,11 @@ impl Nic {
             echo: if asks { packet.telemetry } else { NO_ECHO },
             measured: match asks {
                 true => Measured::default(),
-                false => measured(&net.packets, &net.rules, packet.telemetry, now),
+                false => measured(net, packet.telemetry, now),
             },
         };
-        if net.rules.dasr.divides() && asks {
-            (arrival.demand, arrival.backlog) = declared(&net.packets, &net.rules, packet);
+        if self.rules.dasr.divides() && asks {
+            (arrival.demand, arrival.backlog) = declared(&net.packets, &self.rules, packet);
         }
         let heard = match pair {
             Some(pair) => {
@@ -188,7 +193,7 @@ impl Nic {
         }
         if net.is_busy(port) {
             // Who is told that the transmitter is free sees then what comes next.
-            if net.rules.quirks.nics || !net.ports[port as usize].free_armed {
+            if self.rules.quirks.nics || !net.ports[port as usize].free_armed {
                 self.await_transmitter(net, plane);
             }
             return None;
@@ -215,7 +220,7 @@ impl Nic {
                 }
             }
         };
-        let sent = inject(net, port, &departure);
+        let sent = inject(net, port, &departure, self.rules.collected());
         self.await_transmitter(net, plane);
         Some(sent)
     }
@@ -230,7 +235,7 @@ impl Nic {
             }
             // Of a pause frame the opcode has no meaning.
             let (at, packet) = net.packets.alloc();
-            *packet = PacketRecord::new(kind, Opcode::Cnp, class, net.rules.pause);
+            *packet = PacketRecord::new(kind, Opcode::Cnp, class, net.settings.pause);
             packet.epoch = net.epoch;
             net.counters.pause_transmissions += 1;
             lane.frames.push(&mut net.packets, at);
@@ -266,7 +271,7 @@ impl Nic {
     fn await_transmitter(&mut self, net: &mut Network, plane: u8) {
         let lane = &mut self.lanes[usize::from(plane)];
         let waits = !lane.frames.is_empty() || self.host.port(plane).has_answers();
-        if waits || (net.rules.quirks.nics && !self.host.port(plane).is_quiet()) {
+        if waits || (self.rules.quirks.nics && !self.host.port(plane).is_quiet()) {
             net.await_port(lane.port);
         } else if let Some(at) = self.host.sends_at(plane) {
             if at <= net.ports[lane.port as usize].free_at {
@@ -280,7 +285,7 @@ impl Nic {
     /// Asks to be woken when the port at a plane, whose transmitter is free, has a queue pair that may send.
     fn await_turn(&mut self, net: &mut Network, plane: u8) {
         let now = net.now();
-        if net.rules.quirks.nics {
+        if self.rules.quirks.nics {
             self.await_turn_as_ns3(net);
         } else if let Some(at) = self.host.sends_at(plane) {
             // A gate that has opened in the meantime is due already.
@@ -324,12 +329,10 @@ impl Lane {
 
 /// Puts a packet on the link of a port.
 #[inline(always)]
-fn inject(net: &mut Network, port: u32, departure: &Departure) -> Sent {
+fn inject(net: &mut Network, port: u32, departure: &Departure, collected: (bool, bool)) -> Sent {
     let asks = matches!(departure.role, Role::Request) || departure.packet.opcode.has_payload();
     let record = match asks {
-        true => net
-            .packets
-            .alloc_record(net.rules.collected(), net.engine.now()),
+        true => net.packets.alloc_record(collected, net.engine.now()),
         false => departure.echo,
     };
     if let Some(backlog) = departure.backlog {
@@ -368,10 +371,10 @@ fn declared(
 
 /// What a reply with this record brings back of the packet that it answers.
 #[inline]
-fn measured<'a>(packets: &'a PacketPool, rules: &'a Rules, record: u32, now: Time) -> Measured<'a> {
-    let stamp = packets.stamp(record);
-    let telemetry = packets.telemetry(record);
-    let format = rules.telemetry_format.as_ref();
+fn measured(net: &Network, record: u32, now: Time) -> Measured<'_> {
+    let stamp = net.packets.stamp(record);
+    let telemetry = net.packets.telemetry(record);
+    let format = net.settings.telemetry_format.as_ref();
     Measured {
         round_trip: stamp.map(|stamp| now - stamp.sent),
         hops: stamp.map_or(0, |stamp| stamp.hops),

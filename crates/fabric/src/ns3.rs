@@ -6,12 +6,12 @@
 use fairlane_congestion::TIMERS;
 use fairlane_engine::{Engine, Event, Wake};
 use fairlane_host::PairId;
+use fairlane_network::Network;
+use fairlane_network::packet::NONE;
+use fairlane_network::waking::Waking;
 use fairlane_units::FlowId;
 
-use crate::network::Network;
 use crate::nic::Nic;
-use crate::packet::NONE;
-use crate::waking::Waking;
 
 /// The timers of controllers in profile `hpcc-ns3`.
 #[derive(Clone, Debug)]

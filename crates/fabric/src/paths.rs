@@ -1,17 +1,16 @@
 //! Which paths packets between two hosts take, without running anything.
 
+use fairlane_network::five_tuple::FiveTuple;
+use fairlane_network::forwarding::Plan;
+use fairlane_network::path::Path;
+use fairlane_network::routing::{Graph, Leg, PortPair, Routes};
+use fairlane_network::topology::Topology;
 use fairlane_scenario::{Error, Loaded};
 use fairlane_units::NodeId;
 
-use crate::five_tuple::FiveTuple;
-use crate::forwarding::Plan;
-use crate::ideal::fixed_path;
-use crate::path::Path;
-use crate::routing::{Graph, Leg, PortPair, Routes};
 use crate::rules::Rules;
 use crate::schedule::PortChooser;
 use crate::simulation::build_topology;
-use crate::topology::Topology;
 
 /// The most paths that are listed one by one.
 const MOST: usize = 4096;
@@ -71,7 +70,7 @@ impl Ways {
         let graph = Graph::new(&build_topology(loaded)?);
         let routes = Routes::new(&graph);
         let forwarding = loaded.scenario.switch.forwarding;
-        let plan = Plan::new(forwarding, &graph, rules.seeds, rules.seed);
+        let plan = Plan::new(forwarding, &graph, rules.net.seeds, rules.net.seed);
         Ok(Self {
             graph,
             routes,
@@ -97,12 +96,12 @@ impl Ways {
             source_port,
             destination_port: self.rules.destination_port(destination_port),
         };
-        let ports = PortChooser::new(&self.graph, self.rules.seeds).ports(&tuple, 0, None);
+        let ports = PortChooser::new(&self.graph, self.rules.net.seeds).ports(&tuple, 0, None);
         self.path(&Leg { tuple, ports })
     }
 
     fn path(&self, leg: &Leg) -> Option<Path> {
-        let ports = fixed_path(&self.graph, &self.routes, &self.plan, leg)?;
+        let ports = self.plan.fixed_path(&self.graph, &self.routes, leg)?;
         let first = self.graph.host_edge(leg.from()).port;
         let ports = std::iter::once(first).chain(ports);
         Some(Path::new(&self.graph, leg.tuple.source, ports))
@@ -115,7 +114,7 @@ impl Ways {
             tuple: *tuple,
             ports,
         };
-        let swaps = self.rules.quirks.five_tuples;
+        let swaps = self.rules.net.quirks.five_tuples;
         let there = pairs.iter().copied().map(legs);
         let back = there.clone().map(|leg| leg.answering(swaps));
         let paths = |leg| all_paths(&self.graph, &self.routes, &leg);
@@ -167,7 +166,7 @@ pub fn paths(
         return ways.any(&tuple(0)).map(Paths::Any).ok_or_else(cut_off);
     }
     let path = |leg| ways.path(&leg).ok_or_else(cut_off);
-    let mut chooser = PortChooser::new(graph, rules.seeds);
+    let mut chooser = PortChooser::new(graph, rules.net.seeds);
     let mut preview = |source_port| {
         let tuple = tuple(source_port);
         let there = Leg {
@@ -177,7 +176,7 @@ pub fn paths(
         Ok(PathPreview {
             source_port,
             forward: path(there)?,
-            reverse: path(there.answering(rules.quirks.five_tuples))?,
+            reverse: path(there.answering(rules.net.quirks.five_tuples))?,
         })
     };
     let previews = source_ports.into_iter().map(&mut preview);

@@ -1,9 +1,9 @@
 //! The rates that messages may be sent at, looked at now and then.
 
+use fairlane_network::log::Log;
 use fairlane_units::{Duration, Rate, Time};
 
 use crate::RateRecord;
-use crate::log::Log;
 
 /// Records the rates of messages under way as they change.
 #[derive(Clone, Debug)]

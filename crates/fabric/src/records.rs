@@ -1,13 +1,13 @@
 //! What results say of messages.
 
 use fairlane_host::PairId;
+use fairlane_network::Network;
+use fairlane_network::packet::Side;
 use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, MessageId, Time};
 
 use crate::baseline;
-use crate::connections::Side;
 use crate::hosts::Hosts;
-use crate::network::Network;
 use crate::{MessageRecord, Outcome};
 
 impl Hosts {
@@ -78,7 +78,7 @@ impl Hosts {
         let (spec, flow) = (self.traffic.message(id), self.traffic.flow_of(id));
         let ends = (spec.source, spec.destination);
         let pair = self.baseline.pair(&net.graph, net.ports_of(flow), ends);
-        let standalone = baseline::standalone(pair, spec.size, net.rules.mtu);
+        let standalone = baseline::standalone(pair, spec.size, net.settings.mtu);
         MessageRecord {
             id,
             workload: spec.workload,

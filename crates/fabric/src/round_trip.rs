@@ -1,10 +1,10 @@
 //! What an empty fabric needs for a round trip.
 
+use fairlane_network::routing::Graph;
 use fairlane_scenario::{Error, Loaded};
 use fairlane_units::{Bytes, Duration, NodeId};
 
 use crate::baseline::Baseline;
-use crate::routing::Graph;
 use crate::rules::Rules;
 use crate::simulation::build_topology;
 

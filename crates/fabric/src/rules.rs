@@ -1,39 +1,28 @@
 //! What a profile and a scenario make of the fabric: sizes, rounding, quirks.
 
 use fairlane_congestion::{
-    ClassScheduler, Needs, PacingRounding, Params, Scope, Selection, TelemetryFormat, WindowMode,
-    dasr,
+    Needs, PacingRounding, Params, Scope, TelemetryFormat, WindowMode, dasr,
 };
 use fairlane_engine::Ties;
 use fairlane_host::{Control, Leaving, Settings, Sizes, Timers};
+use fairlane_network::routing::Seeds;
+use fairlane_network::settings as network;
 use fairlane_scenario::{
-    AckPause, ClassSchedule, Congestion, Notification, PacketSizes, Profile, Recovery, Scenario,
+    AckPause, Congestion, Notification, PacketSizes, Profile, Recovery, Scenario,
 };
 use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Reth, Service};
 
-use crate::routing::Seeds;
-
-/// What profile `hpcc-ns3` does as HPCC's simulator does it, each with what it replaces. This is the only place
-/// that asks for the profile.
+/// What profile `hpcc-ns3` does at hosts and in packets as HPCC's simulator does it, each with what it replaces; what it does
+/// at links and switches is in [`network::Quirks`](fairlane_network::settings::Quirks). This file alone asks for the profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quirks {
     /// Times are rounded to nanoseconds as ns-3 does.
     pub(crate) rounding: bool,
     /// Simultaneous events happen in the order in which they were scheduled.
     pub(crate) order: bool,
-    /// One stream of random numbers for the marks of all ports.
-    pub(crate) one_stream: bool,
-    /// Answers swap the UDP ports; source ports are counted for each pair of hosts, destination ports are what the
-    /// workload says; switches hash from their numbers.
-    pub(crate) five_tuples: bool,
     /// No extension header but RETH.
     pub(crate) headers: bool,
-    /// Telemetry has the precision and the hops of HPCC's header.
-    pub(crate) telemetry: bool,
-    /// The buffer is divided in 32 bits that may wrap, with headroom for one class and thresholds from the rate of
-    /// the first host.
-    pub(crate) buffers: bool,
     /// Base round trips have payload one way only, in whole nanoseconds.
     pub(crate) round_trips: bool,
     /// NICs look for the next queue pair when that simulator's do, and timers of controllers are events.
@@ -44,11 +33,7 @@ impl Quirks {
     const HPCC_NS3: Self = Self {
         rounding: true,
         order: true,
-        one_stream: true,
-        five_tuples: true,
         headers: true,
-        telemetry: true,
-        buffers: true,
         round_trips: true,
         nics: true,
     };
@@ -61,28 +46,32 @@ impl Quirks {
     }
 }
 
+/// Those of links and switches.
+fn network_quirks(profile: Profile) -> network::Quirks {
+    match profile {
+        Profile::Exact => network::Quirks::default(),
+        Profile::HpccNs3 => network::Quirks {
+            one_stream: true,
+            five_tuples: true,
+            telemetry: true,
+            buffers: true,
+        },
+    }
+}
+
 /// Constants of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
-    pub(crate) mtu: u32,
+    /// Those of links and switches.
+    pub(crate) net: network::Settings,
     /// Bytes of packets that belong to messages.
     pub(crate) sizes: Sizes,
-    pub(crate) pause: u16,
-    pub(crate) gap: u16,
-    pub(crate) rounding: PacingRounding,
-    pub(crate) ties: Ties,
-    pub(crate) seeds: Seeds,
-    pub(crate) telemetry_format: Option<TelemetryFormat>,
     /// Whether packets carry the time at which they were sent.
     pub(crate) stamps: bool,
     /// Whether and how receivers apportion their links.
     pub(crate) dasr: dasr::Mode,
-    /// Whether ports that face hosts mark.
-    pub(crate) host_ports_mark: bool,
     /// Shortest time between CNPs, if marks come back as CNPs instead of in acknowledgements.
     pub(crate) cnp_interval: Option<Duration>,
-    pub(crate) pfc: bool,
-    pub(crate) ecn: bool,
     pub(crate) paced: bool,
     pub(crate) window: WindowMode,
     pub(crate) params: Params,
@@ -90,12 +79,10 @@ pub(crate) struct Rules {
     /// Whether packets of READ responses are answered with feedback.
     pub(crate) response_feedback: bool,
     pub(crate) quirks: Quirks,
-    /// The largest packet under any control, and the smallest acknowledgement.
-    largest: u32,
+    /// The smallest acknowledgement under any control.
     smallest_ack: u16,
     /// Whether links lose packets, which is set once they are known.
     pub(crate) lossy: bool,
-    pub(crate) seed: u64,
 }
 
 impl Rules {
@@ -107,9 +94,8 @@ impl Rules {
     pub(crate) fn under(scenario: &Scenario, congestion: &Congestion) -> Self {
         let quirks = Quirks::of(scenario.profile);
         let packet = &scenario.packet;
-        let size = |bytes: Bytes| bytes.get() as u16;
         let multiplier = congestion.hpcc.telemetry_multiplier;
-        let format = if quirks.telemetry {
+        let format = if network_quirks(scenario.profile).telemetry {
             TelemetryFormat::hpcc_header(multiplier)
         } else {
             TelemetryFormat::EXACT
@@ -126,35 +112,14 @@ impl Rules {
         let by_cnp =
             congestion.notification == Notification::Cnp && congestion.algorithm.needs().hears_cnps;
         let sizes = sizes(packet, measurement, dasr, quirks);
+        let net = settings(scenario, needs.telemetry.then_some(format));
         let mut rules = Self {
-            mtu: packet.mtu.get() as u32,
-            largest: 0,
+            net,
             smallest_ack: sizes.ack,
             sizes,
-            pause: size(packet.pause),
-            gap: size(packet.gap),
-            rounding: if quirks.rounding {
-                PacingRounding::Ns3
-            } else {
-                PacingRounding::Picosecond
-            },
-            ties: if quirks.order {
-                Ties::Insertion
-            } else {
-                Ties::Rank
-            },
-            seeds: if quirks.five_tuples {
-                Seeds::Node
-            } else {
-                Seeds::Run(scenario.seed)
-            },
-            telemetry_format: needs.telemetry.then_some(format),
             stamps: needs.round_trip,
             dasr,
-            host_ports_mark: scenario.host_ports_mark(),
             cnp_interval: by_cnp.then_some(congestion.cnp_interval),
-            pfc: scenario.switch.pfc.enabled,
-            ecn: scenario.switch.ecn.enabled,
             paced: congestion.paced,
             window,
             params,
@@ -167,17 +132,17 @@ impl Rules {
                 || dasr.is_on(),
             quirks,
             lossy: false,
-            seed: scenario.seed,
         };
-        rules.largest = rules.largest_of_own();
+        rules.net.largest = rules.largest_of_own();
         rules
     }
 
     /// Has switches and links provide what queue pairs under other rules need, too, and packets of their sizes.
     pub(crate) fn provide(&mut self, others: &Self) {
-        self.telemetry_format = self.telemetry_format.or(others.telemetry_format);
+        let (own, theirs) = (&mut self.net, &others.net);
+        own.telemetry_format = own.telemetry_format.or(theirs.telemetry_format);
+        own.largest = own.largest.max(theirs.largest);
         self.stamps |= others.stamps;
-        self.largest = self.largest.max(others.largest);
         self.smallest_ack = self.smallest_ack.min(others.smallest_ack);
     }
 
@@ -202,7 +167,7 @@ impl Rules {
             return;
         }
         let unmarked = scenario.marking().kmin_per_gbps.get() * (rate.as_bps() / 1_000_000_000);
-        let packets = (bdp.get() + unmarked).div_ceil(u64::from(self.mtu));
+        let packets = (bdp.get() + unmarked).div_ceil(u64::from(self.net.mtu));
         // The receiver must have room to see a gap from behind.
         let most = u64::from(transport.reorder_window.saturating_sub(1));
         let derived = if in_order {
@@ -213,12 +178,12 @@ impl Rules {
         self.transport.reorder_tolerance = transport.reorder_tolerance.unwrap_or(derived);
     }
 
-    /// Whether packets collect telemetry, and whether they have a [stamp](crate::packet::Stamp): of their time, or of what
+    /// Whether packets collect telemetry, and whether they have a [stamp](fairlane_network::packet::Stamp): of their time, or of what
     /// their sender has yet to send.
     #[inline]
     pub(crate) const fn collected(&self) -> (bool, bool) {
         let stamps = self.stamps || self.dasr.states_backlog();
-        (self.telemetry_format.is_some(), stamps)
+        (self.net.telemetry_format.is_some(), stamps)
     }
 
     /// Wire size of a packet with payload, or of a request without.
@@ -244,12 +209,12 @@ impl Rules {
             dasr: scenario.congestion.apportioning(),
             told_apart: scenario.switch.tenant_feedback,
             window: self.window,
-            rounding: self.rounding,
+            rounding: self.net.rounding,
             paced: self.paced,
             cnp_interval: self.cnp_interval,
             read_feedback: self.response_feedback,
             sizes: self.sizes.clone(),
-            full: Bytes::new(u64::from(self.largest()) - u64::from(self.gap)),
+            full: Bytes::new(u64::from(self.net.largest) - u64::from(self.net.gap)),
             ack_pause: match scenario.nic.ack_pause {
                 AckPause::Never => fairlane_host::AckPause::Never,
                 AckPause::OwnClass => fairlane_host::AckPause::OwnClass,
@@ -260,7 +225,7 @@ impl Rules {
                 true => Timers::Driven,
                 false => Timers::Lazy,
             },
-            classes: self.scheduler(&scenario.nic.class),
+            classes: self.net.scheduler(&scenario.nic.class),
             controls: Vec::new(),
             leaving: match self.quirks.nics {
                 true => Leaving::WhenPassed,
@@ -269,30 +234,18 @@ impl Rules {
         }
     }
 
-    /// What schedules traffic classes as listed; nothing if none is.
-    pub(crate) fn scheduler(&self, classes: &[ClassSchedule]) -> Option<ClassScheduler> {
-        let selection = |it: &ClassSchedule| match it.weight {
-            Some(weight) if !it.strict => Selection::Weight(weight),
-            _ => Selection::Strict,
-        };
-        let selections: Vec<_> = (classes.iter().map(|it| (it.class, selection(it)))).collect();
-        let largest = Bytes::new(u64::from(self.largest()));
-        (!classes.is_empty()).then(|| ClassScheduler::new(&selections, largest))
-    }
-
     /// The UDP destination port of data: RoCEv2's, unless the profile sends the label itself.
     pub(crate) const fn destination_port(&self, label: u16) -> u16 {
-        if self.quirks.five_tuples { label } else { 4791 }
-    }
-
-    /// The largest wire size of any packet, with its gap.
-    pub(crate) const fn largest(&self) -> u32 {
-        self.largest
+        if self.net.quirks.five_tuples {
+            label
+        } else {
+            4791
+        }
     }
 
     /// The smallest wire size of any packet.
     pub(crate) fn smallest(&self) -> u16 {
-        self.smallest_ack.min(self.pause).min(self.sizes.cnp)
+        self.smallest_ack.min(self.net.pause).min(self.sizes.cnp)
     }
 
     fn largest_of_own(&self) -> u32 {
@@ -300,15 +253,42 @@ impl Rules {
             .iter()
             .filter(|opcode| opcode.service() == Service::Rc && opcode.has_payload())
             .filter(|opcode| !opcode.has_immediate())
-            .map(|&opcode| self.data_wire(opcode, self.mtu as u16));
+            .map(|&opcode| self.data_wire(opcode, self.net.mtu as u16));
         let data = full.max().unwrap_or(0);
-        u32::from(data.max(self.sizes.cnp)) + u32::from(self.gap)
+        u32::from(data.max(self.sizes.cnp)) + u32::from(self.net.gap)
     }
+}
 
-    /// The time of `bytes` at `rate`.
-    pub(crate) fn serialization(&self, bytes: u32, rate: Rate) -> Duration {
-        self.rounding
-            .serialization(Bytes::new(u64::from(bytes)), rate)
+/// What links and switches know; their sizes of packets come later.
+fn settings(scenario: &Scenario, telemetry_format: Option<TelemetryFormat>) -> network::Settings {
+    let packet = &scenario.packet;
+    let size = |bytes: Bytes| bytes.get() as u16;
+    let quirks = Quirks::of(scenario.profile);
+    let own = network_quirks(scenario.profile);
+    network::Settings {
+        mtu: packet.mtu.get() as u32,
+        largest: 0,
+        pause: size(packet.pause),
+        gap: size(packet.gap),
+        rounding: match quirks.rounding {
+            true => PacingRounding::Ns3,
+            false => PacingRounding::Picosecond,
+        },
+        ties: match quirks.order {
+            true => Ties::Insertion,
+            false => Ties::Rank,
+        },
+        seeds: match own.five_tuples {
+            true => Seeds::Node,
+            false => Seeds::Run(scenario.seed),
+        },
+        seed: scenario.seed,
+        telemetry_format,
+        host_ports_mark: scenario.host_ports_mark(),
+        pfc: scenario.switch.pfc.enabled,
+        ecn: scenario.switch.ecn.enabled,
+        classes: 0,
+        quirks: own,
     }
 }
 

@@ -1,9 +1,9 @@
 //! The time series of the ports.
 
+use fairlane_network::port::Port;
 use fairlane_units::{Duration, Time};
 
 use crate::PortSeries;
-use crate::port::Port;
 
 /// The first interval where the scenario states none.
 const INTERVAL: Duration = Duration::from_us(50);

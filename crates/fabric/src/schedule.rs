@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fairlane_engine::Stream;
+use fairlane_network::five_tuple::FiveTuple;
+use fairlane_network::flow::Flow;
+use fairlane_network::routing::{Graph, PortPair, Seeds};
 use fairlane_scenario::{Connections, Scenario, Verb, Workload};
 use fairlane_transport::{Operation, Remote, WorkRequest};
 use fairlane_units::{Bytes, FlowId, MessageId, NodeId, Time};
 
 use crate::MessageSpec;
-use crate::five_tuple::FiveTuple;
-use crate::flow::Flow;
 use crate::precedence::Precedence;
-use crate::routing::{Graph, PortPair, Seeds};
 use crate::rules::Rules;
 use crate::spec::ConnectionSpec;
 use crate::steps::{Local, Steps};
@@ -147,12 +147,12 @@ pub(crate) fn flows(
     rules: &Rules,
     graph: &Graph,
 ) -> Vec<Flow> {
-    let mut chooser = PortChooser::new(graph, rules.seeds);
+    let mut chooser = PortChooser::new(graph, rules.net.seeds);
     let mut counts = BTreeMap::new();
     let mut source_port = |flow: FlowId, spec: &ConnectionSpec| {
-        if !rules.quirks.five_tuples {
+        if !rules.net.quirks.five_tuples {
             let stream = SOURCE_PORTS | u64::from(flow.get());
-            let drawn = Stream::new(rules.seed, stream).below(1 << 14);
+            let drawn = Stream::new(rules.net.seed, stream).below(1 << 14);
             return 0xc000 | drawn as u16;
         }
         let pair = (spec.source, spec.destination);

@@ -1,12 +1,12 @@
 //! A run, from scenario to results.
 
+use fairlane_network::forwarding::iofd::Misrule;
+use fairlane_network::topology::Topology;
 use fairlane_scenario::{Error, Loaded, Workload};
 use fairlane_units::{MessageId, Time};
 
 use crate::build;
-use crate::forwarding::iofd::Misrule;
 use crate::steps::Steps;
-use crate::topology::Topology;
 use crate::workload::Generated;
 use crate::world::World;
 use crate::{MessageSpec, workload};

@@ -14,12 +14,12 @@
 
 use std::collections::BTreeMap;
 
+use fairlane_network::routing::{Graph, HostPort, Leg, Link, Routes};
 use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Position};
 
 use crate::baseline::{Work, data_opcode, response_opcode};
-use crate::routing::{Graph, HostPort, Leg, Link, Routes};
 use crate::rules::Rules;
 
 /// Kinds of paths between two switches that are kept apart; more are replaced by one that is as fast as
@@ -184,15 +184,15 @@ fn fluid(paths: &[Vec<Link>], size: Bytes, opcode: Opcode, rules: &Rules) -> u64
     let Some((first, last)) = ends else {
         return 0;
     };
-    let mtu = u64::from(rules.mtu);
+    let mtu = u64::from(rules.net.mtu);
     let packets = size.get().div_ceil(mtu).max(1);
-    let headers = u64::from(rules.data_wire(opcode, 0) + rules.gap) * packets;
-    let wire = Bytes::new(size.get() + headers - u64::from(rules.gap));
+    let headers = u64::from(rules.data_wire(opcode, 0) + rules.net.gap) * packets;
+    let wire = Bytes::new(size.get() + headers - u64::from(rules.net.gap));
     let least = rules.data_wire(opcode, 1);
     let alone = fastest(paths, least, rules);
     let takes = |link: &Link| wire.serialization(link.rate).as_ps();
     // The smallest packet waits at one of the hosts' links until all others have passed it.
-    let waits = |link: &Link| takes(link).saturating_sub(link.pass(least, rules) - link.delay);
+    let waits = |link: &Link| takes(link).saturating_sub(rules.net.pass(link, least) - link.delay);
     alone + waits(first).max(waits(last))
 }
 
@@ -200,7 +200,7 @@ fn fluid(paths: &[Vec<Link>], size: Bytes, opcode: Opcode, rules: &Rules) -> u64
 fn fastest(paths: &[Vec<Link>], wire: u16, rules: &Rules) -> u64 {
     let times = paths
         .iter()
-        .map(|path| path.iter().map(|link| link.pass(wire, rules)).sum());
+        .map(|path| path.iter().map(|link| rules.net.pass(link, wire)).sum());
     times.min().unwrap_or(0)
 }
 
@@ -217,7 +217,7 @@ fn stream(
     rules: &Rules,
     opcode: impl Fn(Position) -> Opcode,
 ) -> u64 {
-    let mtu = u64::from(rules.mtu);
+    let mtu = u64::from(rules.net.mtu);
     let mut runs: Vec<Run> = Vec::new();
     let mut add = |count, position, payload| {
         let wire = rules.data_wire(opcode(position), payload);
@@ -246,13 +246,13 @@ fn arrival(paths: &[Vec<Link>], runs: &[Run], rules: &Rules) -> u64 {
         return 0;
     };
     let takes = |link: &Link, wire: u16| {
-        let whole = u32::from(wire) + u32::from(rules.gap);
-        rules.serialization(whole, link.rate).as_ps()
+        let whole = u32::from(wire) + u32::from(rules.net.gap);
+        rules.net.serialization(whole, link.rate).as_ps()
     };
     let runs = || runs.iter().filter(|run| run.count > 0);
     // From the end of a packet to when the link is free.
     let gap = runs()
-        .map(|run| takes(last, run.wire) + last.delay - last.pass(run.wire, rules))
+        .map(|run| takes(last, run.wire) + last.delay - rules.net.pass(last, run.wire))
         .max()
         .unwrap_or(0);
     // From the last run to the first: the earliest that any packet from here on could be at the last link,
@@ -262,7 +262,7 @@ fn arrival(paths: &[Vec<Link>], runs: &[Run], rules: &Rules) -> u64 {
     for run in runs().rev() {
         let (out, through) = (takes(first, run.wire), takes(last, run.wire));
         let alone = fastest(paths, run.wire, rules);
-        let before_last = alone - last.pass(run.wire, rules);
+        let before_last = alone - rules.net.pass(last, run.wire);
         // Within a run times grow linearly, so its last packet and its first are enough.
         latest = latest.max(sent - out + alone);
         earliest = earliest.min(sent - out + before_last);

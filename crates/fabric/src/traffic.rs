@@ -3,6 +3,8 @@
 //! Every message has the number of a flow, whether it uses that flow or shares another's; the queue pairs that stay open have
 //! those behind. That only this file knows: elsewhere a flow is asked for its [`FlowKind`].
 
+use std::sync::Arc;
+
 use fairlane_units::{Bytes, FlowId, MessageId, QpId};
 
 use crate::MessageSpec;
@@ -53,7 +55,9 @@ pub(crate) struct Traffic {
     carriers: Carriers,
     /// Whether work requests of paths pass a NIC with costs, as those of applications do.
     pub(crate) paths_pay: bool,
-    /// Congestion controls of some messages, with their rules.
+    /// What profile and scenario make of the fabric.
+    pub(crate) rules: Arc<Rules>,
+    /// Congestion controls of some messages, with rules of their own.
     pub(crate) controls: Controls,
 }
 
@@ -62,6 +66,7 @@ impl Traffic {
         messages: Vec<MessageSpec>,
         qps: OpenQueuePairs,
         carriers: Carriers,
+        rules: Arc<Rules>,
         controls: Controls,
         paths_pay: bool,
     ) -> Self {
@@ -86,6 +91,7 @@ impl Traffic {
             qps: qps.specs,
             carriers,
             paths_pay,
+            rules,
             controls,
         }
     }
@@ -167,10 +173,10 @@ impl Traffic {
         }
     }
 
-    /// The rules under the congestion control of a flow, which may be those of `all`.
-    pub(crate) fn rules_of<'a>(&'a self, flow: FlowId, all: &'a Rules) -> &'a Rules {
+    /// The rules under the congestion control of a flow.
+    pub(crate) fn rules_of(&self, flow: FlowId) -> &Rules {
         let control = self.controls.of(&self.connection(flow));
-        self.controls.rules(control).unwrap_or(all)
+        self.controls.rules(control).unwrap_or(&self.rules)
     }
 
     /// The flow that carries a message; of one with several paths a flow without packets, labelled as the first path.

@@ -7,12 +7,11 @@
 
 use std::collections::BTreeMap;
 
+use fairlane_network::Network;
+use fairlane_network::fork::Fork;
+use fairlane_network::packet::{Kind, PacketRecord};
+use fairlane_network::port::CLASSES;
 use fairlane_units::{FlowId, PortId};
-
-use crate::fork::Fork;
-use crate::network::Network;
-use crate::packet::{Kind, PacketRecord};
-use crate::port::CLASSES;
 
 /// Something that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,39 +26,41 @@ use std::sync::Arc;
 
 use fairlane_engine::Event;
 use fairlane_host::{Event as Heard, PairId};
+use fairlane_network::AtHost;
+use fairlane_network::Network;
+use fairlane_network::deflection;
+use fairlane_network::log::Log;
+use fairlane_network::packet::Side;
+use fairlane_network::waking::{Waking, timer};
 use fairlane_scenario::Tenant;
 use fairlane_transport::Status;
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, Time};
 
 use crate::chosen::Chosen;
-use crate::connections::Side;
 use crate::endpoint::Endpoints;
+use crate::events::control;
 use crate::faults::Faults;
 use crate::hosts::Hosts;
-use crate::log::Log;
 use crate::multipath::Multipath;
-use crate::network::link::AtHost;
-use crate::network::{Network, deflection};
 use crate::nic::{Nic, Sent};
 use crate::notice::Notices;
 use crate::placed::Placed;
 use crate::rates::Rates;
 use crate::sampler::Sampler;
 use crate::schedule::{Schedule, arrives_at_source};
+use crate::spread::Shapes;
 use crate::storm::Storms;
 use crate::traffic::{FlowKind, Traffic};
-use crate::waking::{Waking, control};
 use crate::watch::Watch;
 use crate::{Ending, Flux, MessageRecord};
-
-/// For how many of the next events the ports are fetched to which packets go: most slots have no more.
-const FETCHED: usize = 4;
 
 /// A simulated fabric, or a part of one that is cut at links: which event wakes what, and who hears of it.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) net: Network,
     pub(crate) traffic: Arc<Traffic>,
+    /// Of paths, where flows have more than one.
+    pub(crate) shapes: Shapes,
     pub(crate) hosts: Hosts,
     pub(crate) endpoints: Option<Box<Endpoints>>,
     /// If messages have several paths.
@@ -105,7 +107,7 @@ impl World {
             return handled;
         }
         while handled < most {
-            if self.net.engine.near().is_empty() && !self.turn() {
+            if self.net.engine.near().is_empty() && !self.net.find_events() {
                 break;
             }
             let Some(event) = self.net.engine.next_event_before(bound) else {
@@ -143,31 +145,6 @@ impl World {
         self.records.len() == self.owed
     }
 
-    /// Finds the next few events; `false` if there are none. Fetches what they will touch, so that the
-    /// processor waits for much of it at once: packets early, and where they go once they are there. It
-    /// is a hint: what turns out otherwise was fetched in vain, which costs less than branches that no
-    /// processor foresees.
-    #[inline(always)]
-    fn turn(&mut self) -> bool {
-        let (ports, packets) = (&self.net.ports, &self.net.packets);
-        let found = self.net.engine.turn(|later| {
-            if let Some(port) = ports.get(Waking::index(later.component())) {
-                packets.fetch(port.flight.packets().head);
-            }
-        });
-        let near = self.net.engine.near();
-        let last = near.len().wrapping_sub(1);
-        for ahead in 0..FETCHED {
-            let event = near.get(last.saturating_sub(ahead));
-            let port = event.and_then(|event| ports.get(Waking::index(event.component())));
-            let packet = port.and_then(|port| packets.peek(port.flight.packets().head));
-            if let Some(egress) = packet.and_then(|packet| ports.get(packet.egress as usize)) {
-                egress.fetch();
-            }
-        }
-        found
-    }
-
     fn on_control(&mut self, index: u32) {
         self.controls += 1;
         match index {
@@ -183,10 +160,10 @@ impl World {
             }
             control::WATCH => self.on_watch(),
             control::STORM => self.on_storm(),
-            control::WATCHDOG => self.net.on_watchdog(),
+            timer::WATCHDOG => self.net.on_watchdog(),
             control::NOTICE => self.on_notices(),
             control::RATES => rates::look(self),
-            control::DEFLECTION => deflection::on_due(&mut self.net),
+            timer::DEFLECTION => deflection::on_due(&mut self.net),
             _ => self.ending = Some(Ending::Stopped),
         }
     }
@@ -291,7 +268,7 @@ impl World {
                 }
             }
             FlowKind::Message(message) => {
-                let in_order = !self.net.rules.transport.direct_placement;
+                let in_order = !self.traffic.rules.transport.direct_placement;
                 if in_order || placed == self.traffic.message(message).size {
                     self.on_message_received(message);
                 }

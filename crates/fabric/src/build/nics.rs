@@ -6,12 +6,12 @@ use std::sync::Arc;
 use fairlane_congestion::Environment;
 use fairlane_congestion::scope::Weight;
 use fairlane_host::{Host, Settings, Tenants};
+use fairlane_network::routing::Graph;
 use fairlane_scenario::{Scenario, Verb};
 use fairlane_units::{Bytes, HostId, NodeId, TenantId};
 
 use crate::baseline::Baseline;
 use crate::nic::Nic;
-use crate::routing::Graph;
 use crate::rules::Rules;
 use crate::traffic::Traffic;
 
@@ -32,12 +32,13 @@ pub(super) fn nics(
             line_rate: graph.rates[port as usize / 2],
             base_rtt: baseline.largest.rtt,
             bdp: baseline.largest.bdp,
-            mtu: Bytes::new(u64::from(rules.mtu)),
+            mtu: Bytes::new(u64::from(rules.net.mtu)),
         });
         let environments: Vec<Environment> = environments.collect();
         let tenants = tenants_at(scenario, host, &senders);
         let nic = Host::new(settings.clone(), &environments, &tenants);
-        Nic::new(host, hosts.len() as u32, node, ports, nic)
+        let rules = traffic.rules.clone();
+        Nic::new(host, hosts.len() as u32, node, ports, nic, rules)
     });
     nics.collect()
 }

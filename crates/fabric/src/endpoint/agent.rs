@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use fairlane_engine::{Engine, Event, Wake};
+use fairlane_network::waking::Waking;
 use fairlane_scenario::Scenario;
 use fairlane_units::{Bytes, Duration, HostId, Rate, Time};
 
@@ -19,7 +20,6 @@ use super::costs::Costs;
 use super::pipeline::Wqe;
 use super::plan::{Budget, Demand, plan};
 use super::{Application, Channel, Endpoints};
-use crate::waking::Waking;
 
 /// Completions that one poll takes at most.
 const POLLED: usize = 16;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fairlane_engine::{Stream, Wake};
+use fairlane_network::topology::Topology;
 use fairlane_scenario::{
     Error, HostSet, Inputs, KeyValue, Loaded, Policy, Scenario, Service, Spread, Verb, Workload,
 };
@@ -14,7 +15,6 @@ use super::{
     Agent, AgentTurns, Application, Channel, Endpoints, Limits, OpenPair, Pacer, ValueSizes,
 };
 use crate::spec::ConnectionSpec;
-use crate::topology::Topology;
 use crate::traffic::{OpenQueuePairs, Traffic};
 use crate::workload::number_of;
 

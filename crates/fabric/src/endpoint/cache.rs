@@ -1,6 +1,6 @@
 //! The connections whose state a NIC keeps.
 
-use crate::packet::NONE;
+use fairlane_network::packet::NONE;
 
 /// One connection that is kept.
 #[derive(Clone, Copy, Debug)]

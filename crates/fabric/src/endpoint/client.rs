@@ -1,15 +1,15 @@
 //! The threads of applications.
 
 use fairlane_engine::{Engine, Event};
+use fairlane_network::Network;
+use fairlane_network::waking::Waking;
 use fairlane_scenario::Policy;
 use fairlane_units::{Bytes, Duration, MessageId, Time};
 
 use super::pipeline::Wqe;
 use super::{Endpoints, Operation, Output, Task};
 use crate::baseline::{self, Baseline};
-use crate::network::Network;
 use crate::traffic::Traffic;
-use crate::waking::Waking;
 use crate::{MessageRecord, Outcome};
 
 impl Endpoints {
@@ -236,7 +236,7 @@ impl Endpoints {
             start,
             finish: (outcome == Outcome::Completed).then_some(net.now()),
             ideal,
-            standalone: baseline::standalone(round_trip, size, net.rules.mtu),
+            standalone: baseline::standalone(round_trip, size, net.settings.mtu),
             retransmitted: 0,
             outcome,
             tenant: spec.tenant,

@@ -12,12 +12,12 @@
 use std::collections::VecDeque;
 
 use fairlane_engine::{Engine, Event, Wake};
+use fairlane_network::waking::Waking;
 use fairlane_scenario::{Justitia, Policy};
 use fairlane_units::{Bytes, Duration, HostId, Rate, Time};
 
 use super::Endpoints;
 use super::pipeline::Wqe;
-use crate::waking::Waking;
 
 /// Steps of the rate from nothing to the line rate.
 const STEPS: u64 = 20;

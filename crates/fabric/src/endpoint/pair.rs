@@ -1,6 +1,7 @@
 //! Queue pairs that stay open: work requests go to the requester, and their ends go back.
 
 use fairlane_engine::Engine;
+use fairlane_network::Network;
 use fairlane_scenario::{Policy, Verb};
 use fairlane_transport::{Operation as Asked, Remote, Status, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, QpId, QpNumber, Time};
@@ -9,7 +10,6 @@ use super::pipeline::Wqe;
 use super::{Endpoints, Output, subflow};
 use crate::baseline::{self, Work};
 use crate::ideal::{self, Ways};
-use crate::network::Network;
 use crate::traffic::Traffic;
 
 impl Endpoints {
@@ -122,7 +122,7 @@ impl Endpoints {
         {
             return ideal;
         }
-        let rules = traffic.rules_of(pair.flow, &net.rules);
+        let rules = traffic.rules_of(pair.flow);
         let least = |ways: &Ways| {
             if reliable {
                 return ideal::least(&ways.known, &work, &net.plan, rules);
@@ -139,14 +139,13 @@ impl Endpoints {
     /// The flow of an operation, and the least that [its ideal time](Self::ideal_of) can be if that was moved.
     pub(crate) fn moved_ideal(
         &self,
-        net: &Network,
         traffic: &Traffic,
         operation: u32,
     ) -> (FlowId, Option<Duration>) {
         let operation = &self.operations[operation as usize];
         let pair = &self.pairs[self.channels[operation.channel as usize].pair.index()];
         let work = work_of(self, operation.channel, operation.size);
-        let rules = traffic.rules_of(pair.flow, &net.rules);
+        let rules = traffic.rules_of(pair.flow);
         let bounds = pair.paths.iter();
         let bounds = bounds.filter_map(|ways| ideal::bound(&ways.any, &work, rules));
         // Of an unreliable service, operations end with what their host sends.

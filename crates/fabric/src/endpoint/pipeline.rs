@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 
 use fairlane_engine::Wake;
 use fairlane_host::PairId;
+use fairlane_network::packet::PacketList;
 use fairlane_units::{Bytes, Duration, QpId, Time};
 
 use super::cache::Cache;
 use super::costs::Costs;
-use crate::packet::PacketList;
 
 /// A work request on its way to or in a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

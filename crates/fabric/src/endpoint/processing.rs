@@ -2,13 +2,13 @@
 
 use fairlane_engine::{Engine, Event};
 use fairlane_host::{Host, PairId};
+use fairlane_network::Network;
+use fairlane_network::waking::Waking;
 use fairlane_units::{HostId, QpId, Time};
 
 use super::pipeline::{Step, Transmitter, Wqe};
 use super::{Endpoints, Output};
-use crate::network::Network;
 use crate::traffic::Traffic;
-use crate::waking::Waking;
 
 /// Wakes of a NIC: for work requests, and for its receiver.
 const WAKES: u32 = 2;
@@ -137,7 +137,7 @@ impl Endpoints {
     /// Keeps a packet at the NIC; where there are too many, it pauses the switch.
     fn hold(&mut self, net: &mut Network, host: HostId, at: u32) {
         let packet = *net.packets.get(at);
-        let pauses = net.rules.pfc && packet.class != 0;
+        let pauses = net.settings.pfc && packet.class != 0;
         let pipeline = &mut self.pipelines[host.index()];
         pipeline.held += u64::from(packet.wire);
         pipeline.received.push(&mut net.packets, at);

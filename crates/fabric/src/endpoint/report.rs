@@ -1,5 +1,6 @@
 //! What is reported of applications and NICs.
 
+use fairlane_network::packet::{PacketPool, PacketRecord};
 use fairlane_scenario::Policy;
 use fairlane_units::Time;
 
@@ -7,7 +8,6 @@ use super::Endpoints;
 use super::agent::Agent;
 use super::pacer::Pacer;
 use crate::nic::Nic;
-use crate::packet::{PacketPool, PacketRecord};
 use crate::{ApplicationRecord, NicRecord};
 
 impl Endpoints {

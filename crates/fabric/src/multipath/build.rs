@@ -5,6 +5,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use fairlane_multipath::{PathPlan, PortFile};
+use fairlane_network::five_tuple::address;
+use fairlane_network::flow::Flow;
+use fairlane_network::packet::NONE;
+use fairlane_network::topology::Topology;
 use fairlane_scenario::{Error, Loaded, Multipath as Section, Plan, Workload};
 use fairlane_units::{Duration, FlowId, HostId, MessageId, QpId};
 
@@ -12,12 +16,8 @@ use super::library::Library;
 use super::{Bundle, Costs, Multipath, Tallies};
 use crate::MessageSpec;
 use crate::carriers::Shared;
-use crate::five_tuple::address;
-use crate::flow::Flow;
-use crate::packet::NONE;
 use crate::schedule::{PortChooser, shares};
 use crate::spec::ConnectionSpec;
-use crate::topology::Topology;
 use crate::traffic::Traffic;
 
 /// Queue pairs of a run at most.

@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use fairlane_engine::{Engine, Wake};
+use fairlane_network::waking::Waking;
 use fairlane_units::{Duration, FlowId, HostId, MessageId, Time};
 
 use super::{Heard, Posting};
-use crate::waking::{LIBRARY, Waking};
+use crate::events::LIBRARY;
 
 /// Something that the thread does.
 #[derive(Clone, Copy, Debug)]

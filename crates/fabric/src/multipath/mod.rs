@@ -19,12 +19,12 @@ use std::sync::Arc;
 
 use fairlane_engine::{Engine, Event};
 use fairlane_multipath::{BalancerKind, LimiterKind, Settings, Unit};
+use fairlane_network::packet::NONE;
 use fairlane_scenario::{Twins, Verb};
 use fairlane_transport::WorkRequest;
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, PathId, Time};
 
 use crate::notice::Frame;
-use crate::packet::NONE;
 
 use build::Ports;
 pub(crate) use build::build;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use fairlane_multipath::{Health, Paths};
+use fairlane_network::Network;
 use fairlane_units::{Bytes, Duration, FlowId, MessageId, NodeId, PathId, Rate};
 
 use super::{Bundle, Multipath};
-use crate::network::Network;
 use crate::{MultipathRecord, PathRecord};
 
 /// What is counted as a run goes.

@@ -6,6 +6,7 @@ use fairlane_multipath::{
     Atomic, Chunk, Completion, Connection, Event, Grant, Health, Opening, Operation, Outcome,
     Refusal, Remote, Request, Segment, Tag, Work,
 };
+use fairlane_network::Network;
 use fairlane_scenario::{Twins, Verb};
 use fairlane_transport::Status;
 use fairlane_units::{Bytes, Duration, FlowId, MessageId, PathId, Time};
@@ -15,7 +16,6 @@ use super::request::{describe, outcome, request};
 use super::subflow::{Posted, Subflow};
 use super::{Bundle, Multipath, Output, Posting, Task};
 use crate::MessageSpec;
-use crate::network::Network;
 
 /// A receive as large as any message; no memory is simulated.
 const ROOM: u64 = u64::MAX >> 1;

@@ -4,15 +4,15 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use fairlane_engine::{Event, Key};
+use fairlane_network::Network;
 use fairlane_units::Time;
 
 use super::cut::Cut;
 use super::{Panic, Shared, Threading};
 use crate::endpoint::Endpoints;
+use crate::events::control;
 use crate::goal::Goal;
-use crate::network::Network;
 use crate::waits::{self, Circle};
-use crate::waking::control;
 use crate::watch::Watch;
 use crate::world::{Account, World, applications_go_on, look};
 use crate::{Control, Ending};
@@ -266,9 +266,13 @@ fn networks<'a>(worlds: &'a Worlds<'_>) -> Vec<&'a Network> {
 /// Gives the other parts what one has for them, and tells all who still goes on.
 fn deliver(worlds: &mut Worlds<'_>, from: usize) {
     for to in 0..worlds.len() {
-        if let Some(outbox) = worlds[from].net.place.outbox_for(to) {
-            let spare = worlds[to].take_in_outbox(outbox);
-            worlds[from].net.place.give_back(to, spare);
+        if let Some(mut outbox) = worlds[from].net.place.outbox_for(to) {
+            worlds[to].net.receive(&mut outbox);
+            worlds[from].net.place.give_back(to, outbox);
+        }
+        if let Some(mail) = worlds[from].hosts.mail.take(to) {
+            let spare = worlds[to].take_in_mail(mail);
+            worlds[from].hosts.mail.give_back(to, spare);
         }
     }
     let endpoints = || worlds.iter().filter_map(|world| world.endpoints.as_deref());

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use fairlane_network::Network;
+use fairlane_network::deflection;
 use fairlane_units::{Duration, MessageId};
 
 use crate::faults::Faults;
-use crate::ideal::fixed_path;
-use crate::network::{Network, deflection};
 use crate::traffic::Traffic;
 
 /// So many messages at most say how the work is distributed.
@@ -59,7 +59,7 @@ struct Survey<'a> {
 impl Survey<'_> {
     /// Time from the sending of the smallest packet at a port to its arrival.
     fn latency(&self, port: u32) -> Duration {
-        let smallest = self.net.rules.smallest();
+        let smallest = self.traffic.rules.smallest();
         let smallest = match self.net.plan.forks {
             true => smallest.min(deflection::CONTROL),
             false => smallest,
@@ -67,7 +67,7 @@ impl Survey<'_> {
         let link = port as usize / 2;
         let time = self
             .net
-            .rules
+            .settings
             .serialization(smallest.into(), self.net.graph.rates[link]);
         Duration::from_ps(self.net.graph.delays[link]) + time
     }
@@ -102,7 +102,7 @@ impl Survey<'_> {
         let limit = longest.map_or(0, |longest| longest.as_ps() / SHORT);
         let mut groups: Vec<u32> = (0..self.net.graph.edges.len() as u32).collect();
         for port in ports() {
-            let agrees = self.net.rules.pfc && self.faults.comes_back(port / 2);
+            let agrees = self.net.settings.pfc && self.faults.comes_back(port / 2);
             let far = switch_link(port) && self.latency(port).as_ps() >= limit;
             let (here, there) = self.net.graph.ends(port);
             if (far || self.is_further_port(port)) && !agrees {
@@ -133,7 +133,7 @@ impl Survey<'_> {
         let mut weights = vec![1; self.net.graph.edges.len()];
         let messages = self.traffic.messages();
         let step = messages.len().div_ceil(SAMPLED).max(1);
-        let mtu = u64::from(self.net.rules.mtu);
+        let mtu = u64::from(self.net.settings.mtu);
         for (number, message) in (0..).zip(messages).step_by(step) {
             let flow = self.traffic.flow_of(MessageId::new(number));
             let flow = self.net.flow(flow);
@@ -143,11 +143,11 @@ impl Survey<'_> {
                 weights[end.index()] += packets;
             }
             let net = self.net;
-            let way = flow.leg(false, net.rules.quirks.five_tuples);
+            let way = flow.leg(false, net.settings.quirks.five_tuples);
             let path = net
                 .plan
                 .foreseen
-                .then(|| fixed_path(&net.graph, &net.routes, &net.plan, &way));
+                .then(|| net.plan.fixed_path(&net.graph, &net.routes, &way));
             for port in path.flatten().into_iter().flatten() {
                 // There as data, back as an acknowledgement.
                 weights[self.net.graph.owners[port as usize] as usize] += 2 * packets;

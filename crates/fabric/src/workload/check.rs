@@ -1,5 +1,6 @@
 //! Messages that didn't come from a workload of the scenario.
 
+use fairlane_network::topology::Topology;
 use fairlane_scenario::{Error, Scenario};
 use fairlane_units::{NodeId, Time};
 
@@ -7,7 +8,6 @@ use super::context::MAX_MESSAGES;
 use crate::MessageSpec;
 use crate::precedence::Precedence;
 use crate::steps::Steps;
-use crate::topology::Topology;
 
 /// Checks that messages can be run in a scenario. Their order doesn't matter.
 ///

@@ -1,12 +1,12 @@
 //! What every kind of workload needs: hosts, random streams, checks and a place for messages.
 
 use fairlane_engine::Stream;
+use fairlane_network::topology::Topology;
 use fairlane_scenario::{Error, Flow, HostSet, Inputs, SizeDistribution, TraceFile, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
 use crate::MessageSpec;
 use crate::steps::Steps;
-use crate::topology::Topology;
 
 /// Sets the streams of workloads apart from those of the fabric's components.
 const STREAMS: u64 = 1 << 63;

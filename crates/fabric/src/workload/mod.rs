@@ -17,6 +17,7 @@ mod program;
 mod trace;
 mod training;
 
+use fairlane_network::topology::Topology;
 use fairlane_scenario::{Error, Inputs, Tenant, Workload, tenant_of};
 
 pub(crate) use check::check;
@@ -27,7 +28,6 @@ use fairlane_units::{Duration, TenantId};
 
 use crate::MessageSpec;
 use crate::steps::Steps;
-use crate::topology::Topology;
 use context::{Context, Messages};
 
 /// Generates the messages of `workloads` in order of start; of equal start, in order of generation.

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fairlane_network::ledger::Ledger;
+use fairlane_network::packet::Side;
+use fairlane_network::port::{CLASSES, Port};
 use fairlane_scenario::Tenant;
 use fairlane_units::{Bytes, MessageId, PortId, Time};
 
 use super::ideal::lower_ideals;
 use super::subflows;
 use crate::collectives;
-use crate::connections::Side;
 use crate::faults::Change;
-use crate::ledger::Ledger;
-use crate::port::{CLASSES, Port};
 use crate::waits;
 use crate::world::World;
 use crate::{

@@ -1,15 +1,15 @@
 //! Between hosts and what stands behind their queue pairs: applications, agents, NICs with costs.
 
 use fairlane_engine::Event;
+use fairlane_network::Network;
+use fairlane_network::packet::Side;
 use fairlane_transport::Status;
 use fairlane_units::{FlowId, HostId, QpId, Time};
 
 use super::ideal::push_record;
 use super::subflows;
-use crate::connections::Side;
 use crate::endpoint::{Endpoints, Output};
-use crate::network::Network;
-use crate::waking::LIBRARY;
+use crate::events::LIBRARY;
 use crate::world::World;
 use crate::{MessageRecord, Outcome};
 
@@ -83,7 +83,7 @@ impl World {
                         continue;
                     };
                     let moved = match self.net.plan.forks {
-                        true => endpoints.moved_ideal(&self.net, &self.traffic, operation),
+                        true => endpoints.moved_ideal(&self.traffic, operation),
                         false => Default::default(),
                     };
                     let baseline = &self.hosts.baseline;

@@ -1,11 +1,11 @@
 //! Links that go down and come back.
 
+use fairlane_network::Again;
 use fairlane_units::{FlowId, MessageId, QpId};
 
 use super::subflows;
+use crate::events::control;
 use crate::ideal::Ways;
-use crate::network::fault::Again;
-use crate::waking::control;
 use crate::world::World;
 
 impl World {
@@ -24,7 +24,7 @@ impl World {
         let ways = |message: &MessageId| subflows::ways(self, *message);
         let of_messages: Vec<Ways> = posted.iter().map(ways).collect();
         let open: Vec<(QpId, FlowId)> = self.traffic.applications().collect();
-        let ways = |&(_, flow): &(QpId, FlowId)| self.net.known_paths(flow);
+        let ways = |&(_, flow): &(QpId, FlowId)| self.shapes.known_paths(&self.net, flow);
         let of_applications: Vec<Ways> = open.iter().map(ways).collect();
         self.net.change_link(change.link, change.up);
         let ends = [change.link * 2, change.link * 2 + 1];
@@ -36,6 +36,7 @@ impl World {
             }
         }
         self.net.reroute();
+        self.shapes.clear();
         for (message, before) in posted.into_iter().zip(of_messages) {
             self.note_message_paths(message, before);
         }

@@ -19,10 +19,7 @@ impl World {
         ways.extend(subflows::ways(self, message));
         let MessageSpec { verb, size, .. } = *self.traffic.message(message);
         let flow = self.traffic.flow_of(message);
-        let (work, rules) = (
-            Work::message(verb, size),
-            self.traffic.rules_of(flow, &self.net.rules),
-        );
+        let (work, rules) = (Work::message(verb, size), self.traffic.rules_of(flow));
         let ideal = match subflows::keeps_packets(self, message, size) {
             // Links between switches may be slower than those of the hosts: together they aren't.
             Some(true) => bound(&ways.known, &work, rules),
@@ -39,7 +36,7 @@ impl World {
     /// Notes the paths of an application's queue pair under the present routes, beside those `before`.
     pub(crate) fn note_qp_paths(&mut self, qp: QpId, flow: FlowId, before: Ways) {
         let mut ways = before;
-        ways.extend(self.net.known_paths(flow));
+        ways.extend(self.shapes.known_paths(&self.net, flow));
         if let Some(endpoints) = &mut self.endpoints {
             endpoints.note_paths(qp, ways);
         }

@@ -1,10 +1,10 @@
 //! One world again of the parts of a fabric, for its results.
 
 use fairlane_engine::Event;
+use fairlane_network::packet::Side;
 use fairlane_units::{HostId, MessageId};
 
 use super::account::Account;
-use crate::connections::Side;
 use crate::world::World;
 
 /// Makes one world of all parts, which have ended at the same time.

@@ -5,13 +5,13 @@
 //! connection is forgotten at its other end a base round trip (the largest of the fabric) after it was
 //! closed: time enough for what is under way on an idle fabric.
 
+use fairlane_network::packet::Side;
 use fairlane_units::{FlowId, MessageId, NodeId, Time};
 
 use super::subflows;
-use crate::connections::Side;
+use crate::events::control;
 use crate::notice::Notice;
 use crate::schedule::arrives_at_source;
-use crate::waking::control;
 use crate::world::World;
 
 impl World {
@@ -22,7 +22,7 @@ impl World {
             self.notices.insert(at, notice);
             self.net.schedule_control(at, control::NOTICE);
         } else {
-            self.net.place.notify(part, at, notice);
+            self.hosts.mail.notify(part, at, notice);
         }
     }
 
@@ -41,7 +41,7 @@ impl World {
                 Notice::Closed(flow, settled) => {
                     self.hosts
                         .close_end(&self.net, flow, Side::Responder, settled);
-                    if self.net.rules.dasr.is_on() {
+                    if self.traffic.rules.dasr.is_on() {
                         // One less may be good news for others, behind those that hear of arrivals.
                         let flows = self.traffic.flow_count() as u32;
                         self.net.set_order(flows + flow.get());

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::place::{Outbox, Place};
-use crate::waking::control;
+use fairlane_network::place::{Outbox, Place};
+
+use crate::events::control;
+use crate::mail::{Mail, Mailboxes};
 use crate::world::World;
 
 impl World {
@@ -15,6 +17,7 @@ impl World {
             part_of: part_of.clone(),
             outboxes: vec![Outbox::default(); parts],
         };
+        world.hosts.mail = Mailboxes::new(parts);
         for number in 0..world.net.ports.len() {
             let here = part_of[world.net.ports[number].node as usize];
             let there = part_of[world.net.graph.peer(number as u32) as usize];
@@ -47,17 +50,16 @@ impl World {
         world
     }
 
-    /// Takes in what another part had for this one; returns the empty outbox.
-    pub(crate) fn take_in_outbox(&mut self, mut outbox: Outbox) -> Outbox {
-        self.net.receive(&mut outbox);
-        for posted in outbox.posted.drain(..) {
+    /// Takes in what hosts of another part had for those here; returns it empty.
+    pub(crate) fn take_in_mail(&mut self, mut mail: Mail) -> Mail {
+        for posted in mail.posted.drain(..) {
             let connections = &mut self.hosts.connections;
             connections.expect(posted.flow, posted.message, posted.packets);
         }
-        for (at, notice) in outbox.notices.drain(..) {
+        for (at, notice) in mail.notices.drain(..) {
             self.notices.insert(at, notice);
             self.net.schedule_control(at, control::NOTICE);
         }
-        outbox
+        mail
     }
 }

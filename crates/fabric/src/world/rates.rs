@@ -1,12 +1,12 @@
 //! Looks at the rates of messages under way.
 
 use fairlane_host::rate_at;
+use fairlane_network::packet::Side;
 use fairlane_scenario::Verb;
 use fairlane_units::MessageId;
 
 use crate::RateRecord;
-use crate::connections::Side;
-use crate::waking::control;
+use crate::events::control;
 use crate::world::World;
 
 /// Records the rates that have changed, of messages whose data their source sends.

@@ -1,10 +1,10 @@
 //! Rows of the time series.
 
+use fairlane_network::Network;
 use fairlane_units::Time;
 
 use crate::PortSeries;
-use crate::network::Network;
-use crate::waking::control;
+use crate::events::control;
 use crate::world::World;
 
 impl World {
@@ -22,7 +22,7 @@ impl World {
         let Network {
             ports,
             counters,
-            rules,
+            settings,
             ..
         } = &mut self.net;
         if let Some(chosen) = &mut self.chosen {
@@ -30,7 +30,7 @@ impl World {
         }
         let mut ledger = counters.ledger.as_deref_mut();
         if let Some(ledger) = &mut ledger {
-            let (gap, largest) = (rules.gap.into(), rules.largest().into());
+            let (gap, largest) = (settings.gap.into(), settings.largest.into());
             ledger.end_interval(ports, now - begin, gap, largest);
         }
         let tenants = 0..self.tenants.len();

@@ -3,15 +3,16 @@
 use std::collections::VecDeque;
 
 use fairlane_host::PairId;
+use fairlane_network::packet::Side;
 use fairlane_transport::Status;
 use fairlane_units::MessageId;
 
 use super::ideal::push_record;
 use super::{steps, subflows};
 use crate::Outcome;
-use crate::connections::{Posted, Side};
+use crate::connections::Posted;
+use crate::events::control;
 use crate::schedule::{Node, work_request};
-use crate::waking::control;
 use crate::world::World;
 
 impl World {
@@ -85,7 +86,7 @@ impl World {
         let (now, source) = (self.net.now(), self.hosts.host(spec.source));
         let posted = &mut self.hosts.connections.posted;
         posted.insert(message, Posted::at(now));
-        let pair = self.hosts.carry(&mut self.net, message);
+        let pair = self.hosts.carry(&self.net, message);
         self.note_message_paths(message, Default::default());
         let Some(pair) = pair else {
             return self.finish(message, None, Status::Flushed);

@@ -1,12 +1,12 @@
 //! What the network said, and where it was silent, why.
 
+use fairlane_network::counters::Drop;
+use fairlane_network::forwarding::Forwarder;
+use fairlane_network::ledger::Tally;
+use fairlane_network::port::Port;
 use fairlane_scenario::{Policy, Tenant};
 
 use super::account::Account;
-use crate::counters::Drop;
-use crate::forwarding::Forwarder;
-use crate::ledger::Tally;
-use crate::port::Port;
 use crate::world::World;
 use crate::{Deflections, Signal, Signals, SignalsByTenant, TenantSignals};
 
@@ -32,7 +32,7 @@ impl Account<'_> {
         });
         Signals {
             ecn_marks: signal(counters.marks, || self.why_no_marks()),
-            filtered_marks: (!self.world.net.rules.host_ports_mark)
+            filtered_marks: (!self.world.net.settings.host_ports_mark)
                 .then(|| signal(counters.filtered, || self.why_none_filtered())),
             cnps_sent: signal(heard.cnps_sent, || self.why_none_sent()),
             cnps: signal(heard.cnps, || self.why_no_cnps()),
@@ -147,7 +147,7 @@ impl Account<'_> {
     }
 
     fn why_no_marks(&self) -> String {
-        if !self.world.net.rules.ecn {
+        if !self.world.net.settings.ecn {
             return "marking is off (switch.ecn.enabled = false)".into();
         }
         let switch_ports = || self.world.net.ports.iter().filter(|port| port.on_switch);
@@ -166,7 +166,7 @@ impl Account<'_> {
     }
 
     fn why_none_filtered(&self) -> String {
-        if !self.world.net.rules.ecn {
+        if !self.world.net.settings.ecn {
             return "marking is off (switch.ecn.enabled = false)".into();
         }
         "no queue in front of a host was long enough for a mark".into()
@@ -183,14 +183,14 @@ impl Account<'_> {
         if self.world.hosts.heard().cnps_sent == 0 {
             return self.why_none_sent();
         }
-        match self.world.net.rules.cnp_interval {
+        match self.world.traffic.rules.cnp_interval {
             None => "no acknowledgement of a marked packet had come back".into(),
             Some(_) => "no CNP had come back".into(),
         }
     }
 
     fn why_no_pauses(&self) -> String {
-        if !self.world.net.rules.pfc {
+        if !self.world.net.settings.pfc {
             return "priority flow control is off (switch.pfc.enabled = false)".into();
         }
         if self.world.net.buffers.is_empty() {
@@ -208,7 +208,7 @@ impl Account<'_> {
 
     fn why_no_drop(&self, reason: Drop) -> String {
         match reason {
-            Drop::BufferFull if self.world.net.rules.pfc => {
+            Drop::BufferFull if self.world.net.settings.pfc => {
                 "pauses come before the buffer is full (lossless)".into()
             }
             Drop::BufferFull => "no ingress port reached its threshold".into(),
@@ -240,7 +240,7 @@ impl Account<'_> {
     }
 
     fn why_no_timeouts(&self) -> String {
-        match self.world.net.rules.transport.ack_timeout {
+        match self.world.traffic.rules.transport.ack_timeout {
             None => "there is no acknowledgement timeout (transport.ack_timeout)".into(),
             Some(timeout) => format!("every sender made progress within {timeout}"),
         }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use fairlane_units::MessageId;
 
 use crate::MessageSpec;
+use crate::events::control;
 use crate::schedule::Node;
-use crate::waking::control;
 use crate::world::World;
 
 /// Nodes that wait for nothing any more have their turn, with all that follows at once: a message is posted, or will be in time; a step begins.

@@ -1,6 +1,6 @@
 //! Hosts that misuse pauses.
 
-use crate::waking::control;
+use crate::events::control;
 use crate::world::World;
 
 impl World {

@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 
 use fairlane_engine::Event;
 use fairlane_host::PairId;
+use fairlane_network::Network;
+use fairlane_network::packet::Side;
+use fairlane_network::routing::Link;
 use fairlane_transport::Status;
 use fairlane_units::{Bytes, FlowId, HostId, MessageId, Time};
 
 use super::World;
 use super::ideal::push_record;
-use crate::connections::{Posted, Side};
+use crate::connections::Posted;
 use crate::endpoint::subflow;
 use crate::ideal::{Paths, Ways};
 use crate::multipath::{Ended, Heard, Multipath, Output, Posting};
-use crate::network::Network;
 use crate::notice::{Frame, Notice};
-use crate::routing::Link;
 use crate::{MessageRecord, Outcome};
 
 /// So far behind what a queue pair has sent its successor begins to number packets: nothing that is still under way
@@ -332,7 +333,8 @@ pub(super) fn ways(world: &mut World, message: MessageId) -> Ways {
     let all = world.multipath.as_deref();
     let bundle = all.and_then(|all| Some(*all.bundle(all.bundle_of(message)?)));
     let Some(bundle) = bundle else {
-        return world.net.known_paths(world.traffic.flow_of(message));
+        let flow = world.traffic.flow_of(message);
+        return world.shapes.known_paths(&world.net, flow);
     };
     let mut ways = Ways::default();
     let mut ports = [BTreeSet::new(), BTreeSet::new()];
@@ -340,7 +342,7 @@ pub(super) fn ways(world: &mut World, message: MessageId) -> Ways {
         for (ports, port) in ports.iter_mut().zip(world.net.ports_of(flow)) {
             ports.insert(port);
         }
-        let more = world.net.known_paths(flow);
+        let more = world.shapes.known_paths(&world.net, flow);
         extend(&mut ways.known, more.known);
         // Whether they are moved isn't asked.
         extend(&mut ways.known, more.any);

@@ -1,12 +1,13 @@
 //! Notices runs that can't end.
 
+use fairlane_network::Network;
+use fairlane_network::deflection::Deflection;
+
 use super::account::Account;
 use crate::endpoint::Endpoints;
+use crate::events::control;
 use crate::multipath::Multipath;
-use crate::network::Network;
-use crate::network::deflection::Deflection;
 use crate::waits::{self, Circle, Waiter};
-use crate::waking::control;
 use crate::watch::Watch;
 use crate::world::World;
 use crate::{Ending, MessageSpec, Stall};

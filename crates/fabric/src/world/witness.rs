@@ -1,18 +1,18 @@
 //! What proves that a run doesn't end soon.
 
+use fairlane_network::Network;
+use fairlane_network::packet::Side;
 use fairlane_units::{MessageId, Time};
 
 use super::subflows;
-use crate::connections::Side;
 use crate::endpoint::Endpoints;
 use crate::hosts::Hosts;
-use crate::network::Network;
 use crate::world::World;
 
 impl World {
     /// Whether something of this part can't end `until` then, which is at most a round trip away.
     pub(crate) fn goes_on(&mut self, until: Time) -> bool {
-        let timeout = self.net.rules.transport.ack_timeout;
+        let timeout = self.traffic.rules.transport.ack_timeout;
         let span = until.saturating_since(self.net.now());
         // Failures end messages early, after timeouts.
         if timeout.is_some_and(|timeout| timeout <= span) {
@@ -63,7 +63,7 @@ fn has_to_send(net: &Network, hosts: &Hosts, message: MessageId, until: Time) ->
         .bytes_in(until.saturating_since(net.now()));
     // The last packet may be short, and the one before it may be about to arrive.
     let packets = requester.unacknowledged_packets().saturating_sub(2);
-    let unread = packets * u64::from(net.rules.mtu);
+    let unread = packets * u64::from(net.settings.mtu);
     let reads = requester.awaits_data() && unread > 2 * room.get();
     waits && (!requester.has_sent_all() || reads)
 }

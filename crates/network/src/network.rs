@@ -1,0 +1,196 @@
+//! Links and switches, or a part of them: all that a packet meets between two hosts.
+
+pub(crate) mod build;
+mod crossing;
+pub mod deflection;
+pub(crate) mod fault;
+pub(crate) mod link;
+mod switch;
+mod trace;
+mod watchdog;
+
+use std::sync::Arc;
+
+use fairlane_engine::{Engine, Event, Key};
+use fairlane_units::{FlowId, NodeId, PortId, Time};
+
+use crate::buffer::SharedBuffer;
+use crate::capture::Capture;
+use crate::counters::Counters;
+use crate::flow::Flow;
+use crate::forwarding::{Forwarder, Plan};
+use crate::log::Log;
+use crate::network::deflection::Deflection;
+use crate::ns3_random::Ns3Random;
+use crate::packet::PacketPool;
+use crate::packet::Side;
+use crate::place::Place;
+use crate::port::Port;
+use crate::records::{PauseRecord, PortInfo};
+use crate::routing::{Graph, PortPair, Routes};
+use crate::settings::Settings;
+use crate::trace::Tracer;
+use crate::waking::Waking;
+use crate::watchdog::Watchdog;
+
+/// For how many of the next events the ports are fetched to which packets go: most slots have no more.
+const FETCHED: usize = 4;
+
+/// Links and switches, with the clock.
+///
+/// It calls nobody: what comes to a host is told by [`Network::on_arrival`], and whoever drives it asks the
+/// host.
+#[derive(Clone)]
+pub struct Network {
+    /// The clock, and the events of links, switches and the driver.
+    pub engine: Engine,
+    /// Sizes of packets, and what switches do.
+    pub settings: Settings,
+    /// The ports of all nodes, by number.
+    pub ports: Vec<Port>,
+    /// The buffers of switches, by number.
+    pub buffers: Vec<SharedBuffer>,
+    /// The packets under way.
+    pub packets: PacketPool,
+    /// What is linked to what.
+    pub graph: Graph,
+    /// The next hops of shortest paths.
+    pub routes: Routes,
+    /// Counts changes of the routes.
+    pub epoch: u16,
+    /// What packets of each flow have in common.
+    pub(crate) flows: Arc<Vec<Flow>>,
+    /// How switches choose among equally short paths: what is the same everywhere, and each switch's state.
+    pub plan: Plan,
+    /// How each switch chooses, by number.
+    pub forwarders: Vec<Forwarder>,
+    /// If they move flows in order.
+    pub deflection: Option<Box<Deflection>>,
+    /// Which part of the whole this is.
+    pub place: Place,
+    /// What was counted.
+    pub counters: Counters,
+    /// Whether transmissions are captured or counted by tenant.
+    pub(crate) observed: bool,
+    /// Packets at traced nodes.
+    pub tracer: Tracer,
+    /// Packets at captured ports.
+    pub capture: Capture,
+    /// Pause frames that have arrived.
+    pub pauses: Log<PauseRecord>,
+    /// The watchdogs against pauses that don't end.
+    pub watchdog: Watchdog,
+    /// The random numbers of marks in profile `hpcc-ns3`.
+    pub(crate) ns3_random: Option<Box<Ns3Random>>,
+}
+
+impl Network {
+    /// Finds the next few events; `false` if there are none. Fetches what they will touch, so that the
+    /// processor waits for much of it at once: packets early, and where they go once they are there. It
+    /// is a hint: what turns out otherwise was fetched in vain, which costs less than branches that no
+    /// processor foresees.
+    #[inline(always)]
+    pub fn find_events(&mut self) -> bool {
+        let (ports, packets) = (&self.ports, &self.packets);
+        let found = self.engine.turn(|later| {
+            if let Some(port) = ports.get(Waking::index(later.component())) {
+                packets.fetch(port.flight.packets().head);
+            }
+        });
+        let near = self.engine.near();
+        let last = near.len().wrapping_sub(1);
+        for ahead in 0..FETCHED {
+            let event = near.get(last.saturating_sub(ahead));
+            let port = event.and_then(|event| ports.get(Waking::index(event.component())));
+            let packet = port.and_then(|port| packets.peek(port.flight.packets().head));
+            if let Some(egress) = packet.and_then(|packet| ports.get(packet.egress as usize)) {
+                egress.fetch();
+            }
+        }
+        found
+    }
+
+    /// The present time.
+    #[inline]
+    pub const fn now(&self) -> Time {
+        self.engine.now()
+    }
+
+    /// An event of the run as a whole, in profile `exact`.
+    pub fn control_event(time: Time, index: u32) -> Event {
+        let rank = Waking::Control.rank(u64::from(index));
+        Event {
+            time,
+            key: Key::ranked(rank, Waking::Control.component(index)),
+        }
+    }
+
+    /// Schedules an event of the run as a whole.
+    pub fn schedule_control(&mut self, at: Time, index: u32) {
+        let rank = Waking::Control.rank(u64::from(index));
+        let key = self.engine.reserve(rank, Waking::Control.component(index));
+        self.engine.schedule(at, key);
+    }
+
+    /// Gives the order of what is recorded next within the present event, which several parts may handle: the
+    /// order in which one that handles all of it comes to it.
+    pub fn set_order(&mut self, order: u32) {
+        self.tracer.records.order = order;
+        self.capture.records.order = order;
+        self.pauses.order = order;
+    }
+
+    /// Foresees the paths of all flows, if they follow from their packets.
+    pub(crate) fn foresee_flows(&mut self) {
+        if !self.plan.fixed {
+            return;
+        }
+        for flow in Arc::make_mut(&mut self.flows) {
+            flow.foresee(
+                &self.graph,
+                &self.routes,
+                &self.plan,
+                self.settings.quirks.five_tuples,
+            );
+        }
+    }
+
+    /// What packets of a flow have in common.
+    #[inline]
+    pub fn flow(&self, flow: FlowId) -> &Flow {
+        &self.flows[flow.index()]
+    }
+
+    /// The ports of requester and responder that packets of a flow take.
+    #[inline]
+    pub fn ports_of(&self, flow: FlowId) -> PortPair {
+        match self.graph.ports {
+            1 => [0, 0],
+            _ => self.flow(flow).ports,
+        }
+    }
+
+    /// The port that packets of a flow take at its requester, or at its responder.
+    #[inline]
+    pub fn port_at(&self, flow: FlowId, side: Side) -> u8 {
+        self.ports_of(flow)[side as usize]
+    }
+
+    /// The node of a port.
+    pub(crate) fn node_of(&self, port: u32) -> NodeId {
+        NodeId::new(self.ports[port as usize].node)
+    }
+
+    /// A port as results describe it.
+    pub fn port_info(&self, number: u32) -> PortInfo {
+        let port = &self.ports[number as usize];
+        PortInfo {
+            node: self.node_of(number),
+            on_switch: port.on_switch,
+            number: self.graph.port_number(number),
+            peer: PortId::new(port.peer),
+            peer_node: self.node_of(port.peer),
+            rate: port.rate,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Packets that cross to another part of the fabric.
+
+use fairlane_engine::Event;
+
+use crate::network::Network;
+use crate::packet::{NONE, PacketRecord};
+use crate::place::{Crossing, Outbox};
+
+impl Network {
+    /// Hands a packet that `port` has sent over to the part of the switch at the other end.
+    #[cold]
+    pub(crate) fn send_across(&mut self, port: u32, at: u32, arrival: Event) {
+        let part = self.place.part_of[self.graph.peer(port) as usize];
+        let outbox = &mut self.place.outboxes[usize::from(part)];
+        let packet = *self.packets.get(at);
+        let record = match packet.telemetry {
+            NONE => NONE,
+            record => {
+                let carried = (
+                    self.packets.telemetry(record).copied(),
+                    self.packets.stamp(record),
+                );
+                outbox.records.push(carried);
+                outbox.records.len() as u32 - 1
+            }
+        };
+        if packet.has(PacketRecord::LABELLED) {
+            outbox.forks.push(self.packets.forks(at));
+        }
+        outbox.packets.push(Crossing {
+            port,
+            arrival,
+            packet,
+            record,
+        });
+        self.packets.release(at);
+    }
+
+    /// Takes in a packet that has crossed, with the records that came along.
+    pub fn receive(&mut self, outbox: &mut Outbox) {
+        let mut forks = outbox.forks.drain(..);
+        for crossing in outbox.packets.drain(..) {
+            let mut packet = crossing.packet;
+            if crossing.record != NONE {
+                let (telemetry, stamp) = outbox.records[crossing.record as usize];
+                packet.telemetry = self.packets.restore_record(telemetry, stamp);
+            }
+            let (at, place) = self.packets.alloc();
+            *place = packet;
+            if packet.has(PacketRecord::LABELLED) {
+                let forks = forks.next().expect("labels cross with their packet");
+                self.packets.set_forks(at, forks);
+            }
+            let link = &mut self.ports[crossing.port as usize];
+            if link.flight.push(&mut self.packets, at, crossing.arrival) {
+                let Event { time, key } = crossing.arrival;
+                self.engine.schedule(time, key);
+            }
+        }
+        outbox.records.clear();
+    }
+}
