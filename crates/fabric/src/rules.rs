@@ -1,11 +1,7 @@
 //! What a profile and a scenario make of the fabric: sizes, rounding, quirks.
 
-use fairlane_congestion::{
-    Needs, PacingRounding, Params, Scope, TelemetryFormat, WindowMode, dasr,
-};
-use fairlane_engine::Ties;
+use fairlane_congestion::{Needs, Params, Scope, TelemetryFormat, WindowMode, dasr};
 use fairlane_host::{Control, Leaving, Settings, Sizes, Timers};
-use fairlane_network::routing::Seeds;
 use fairlane_network::settings as network;
 use fairlane_scenario::{
     AckPause, Congestion, Notification, PacketSizes, Profile, Recovery, Scenario,
@@ -14,13 +10,9 @@ use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Reth, Service};
 
 /// What profile `hpcc-ns3` does at hosts and in packets as HPCC's simulator does it, each with what it replaces; what it does
-/// at links and switches is in [`network::Quirks`](fairlane_network::settings::Quirks). This file alone asks for the profile.
+/// at links and switches is in [`network::Quirks`](fairlane_network::settings::Quirks). These two files alone ask for the profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quirks {
-    /// Times are rounded to nanoseconds as ns-3 does.
-    pub(crate) rounding: bool,
-    /// Simultaneous events happen in the order in which they were scheduled.
-    pub(crate) order: bool,
     /// No extension header but RETH.
     pub(crate) headers: bool,
     /// Base round trips have payload one way only, in whole nanoseconds.
@@ -31,8 +23,6 @@ pub(crate) struct Quirks {
 
 impl Quirks {
     const HPCC_NS3: Self = Self {
-        rounding: true,
-        order: true,
         headers: true,
         round_trips: true,
         nics: true,
@@ -43,19 +33,6 @@ impl Quirks {
             Profile::Exact => Self::default(),
             Profile::HpccNs3 => Self::HPCC_NS3,
         }
-    }
-}
-
-/// Those of links and switches.
-fn network_quirks(profile: Profile) -> network::Quirks {
-    match profile {
-        Profile::Exact => network::Quirks::default(),
-        Profile::HpccNs3 => network::Quirks {
-            one_stream: true,
-            five_tuples: true,
-            telemetry: true,
-            buffers: true,
-        },
     }
 }
 
@@ -95,10 +72,10 @@ impl Rules {
         let quirks = Quirks::of(scenario.profile);
         let packet = &scenario.packet;
         let multiplier = congestion.hpcc.telemetry_multiplier;
-        let format = if network_quirks(scenario.profile).telemetry {
-            TelemetryFormat::hpcc_header(multiplier)
-        } else {
-            TelemetryFormat::EXACT
+        let mut net = network::Settings::new(scenario);
+        let format = match net.quirks.telemetry {
+            true => TelemetryFormat::hpcc_header(multiplier),
+            false => TelemetryFormat::EXACT,
         };
         // Without control there is nothing to measure for.
         let (params, window) = match congestion.scope {
@@ -112,7 +89,7 @@ impl Rules {
         let by_cnp =
             congestion.notification == Notification::Cnp && congestion.algorithm.needs().hears_cnps;
         let sizes = sizes(packet, measurement, dasr, quirks);
-        let net = settings(scenario, needs.telemetry.then_some(format));
+        net.telemetry_format = needs.telemetry.then_some(format);
         let mut rules = Self {
             net,
             smallest_ack: sizes.ack,
@@ -256,39 +233,6 @@ impl Rules {
             .map(|&opcode| self.data_wire(opcode, self.net.mtu as u16));
         let data = full.max().unwrap_or(0);
         u32::from(data.max(self.sizes.cnp)) + u32::from(self.net.gap)
-    }
-}
-
-/// What links and switches know; their sizes of packets come later.
-fn settings(scenario: &Scenario, telemetry_format: Option<TelemetryFormat>) -> network::Settings {
-    let packet = &scenario.packet;
-    let size = |bytes: Bytes| bytes.get() as u16;
-    let quirks = Quirks::of(scenario.profile);
-    let own = network_quirks(scenario.profile);
-    network::Settings {
-        mtu: packet.mtu.get() as u32,
-        largest: 0,
-        pause: size(packet.pause),
-        gap: size(packet.gap),
-        rounding: match quirks.rounding {
-            true => PacingRounding::Ns3,
-            false => PacingRounding::Picosecond,
-        },
-        ties: match quirks.order {
-            true => Ties::Insertion,
-            false => Ties::Rank,
-        },
-        seeds: match own.five_tuples {
-            true => Seeds::Node,
-            false => Seeds::Run(scenario.seed),
-        },
-        seed: scenario.seed,
-        telemetry_format,
-        host_ports_mark: scenario.host_ports_mark(),
-        pfc: scenario.switch.pfc.enabled,
-        ecn: scenario.switch.ecn.enabled,
-        classes: 0,
-        quirks: own,
     }
 }
 

@@ -11,12 +11,12 @@ mod watchdog;
 
 use std::sync::Arc;
 
-use fairlane_engine::{Engine, Event, Key};
-use fairlane_units::{FlowId, NodeId, PortId, Time};
+use fairlane_engine::Engine;
+use fairlane_units::{FlowId, PortId, Time};
 
 use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
-use crate::counters::Counters;
+use crate::counters::{Counters, Drop};
 use crate::flow::Flow;
 use crate::forwarding::{Forwarder, Plan};
 use crate::log::Log;
@@ -82,6 +82,8 @@ pub struct Network {
     pub watchdog: Watchdog,
     /// The random numbers of marks in profile `hpcc-ns3`.
     pub(crate) ns3_random: Option<Box<Ns3Random>>,
+    /// Packets of hosts that were lost, if somebody asks: their places, flows and why.
+    pub(crate) lost: Option<Vec<(u32, FlowId, Drop)>>,
 }
 
 impl Network {
@@ -116,15 +118,6 @@ impl Network {
         self.engine.now()
     }
 
-    /// An event of the run as a whole, in profile `exact`.
-    pub fn control_event(time: Time, index: u32) -> Event {
-        let rank = Waking::Control.rank(u64::from(index));
-        Event {
-            time,
-            key: Key::ranked(rank, Waking::Control.component(index)),
-        }
-    }
-
     /// Schedules an event of the run as a whole.
     pub fn schedule_control(&mut self, at: Time, index: u32) {
         let rank = Waking::Control.rank(u64::from(index));
@@ -138,6 +131,22 @@ impl Network {
         self.tracer.records.order = order;
         self.capture.records.order = order;
         self.pauses.order = order;
+    }
+
+    /// Gives a number to a flow: one that is free, or the next.
+    pub(crate) fn set_flow(&mut self, number: FlowId, mut flow: Flow) {
+        if self.plan.fixed {
+            let swaps = self.settings.quirks.five_tuples;
+            flow.foresee(&self.graph, &self.routes, &self.plan, swaps);
+        }
+        let flows = Arc::make_mut(&mut self.flows);
+        match flows.get_mut(number.index()) {
+            Some(known) => *known = flow,
+            None => flows.push(flow),
+        }
+        if let Some(deflection) = &mut self.deflection {
+            deflection.expect(flows.len());
+        }
     }
 
     /// Foresees the paths of all flows, if they follow from their packets.
@@ -176,20 +185,15 @@ impl Network {
         self.ports_of(flow)[side as usize]
     }
 
-    /// The node of a port.
-    pub(crate) fn node_of(&self, port: u32) -> NodeId {
-        NodeId::new(self.ports[port as usize].node)
-    }
-
     /// A port as results describe it.
     pub fn port_info(&self, number: u32) -> PortInfo {
         let port = &self.ports[number as usize];
         PortInfo {
-            node: self.node_of(number),
+            node: port.node(),
             on_switch: port.on_switch,
             number: self.graph.port_number(number),
             peer: PortId::new(port.peer),
-            peer_node: self.node_of(port.peer),
+            peer_node: self.ports[port.peer as usize].node(),
             rate: port.rate,
         }
     }

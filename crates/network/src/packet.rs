@@ -43,6 +43,11 @@ impl Kind {
         matches!(self, Self::Pause | Self::Resume)
     }
 
+    /// Whether switches send it to each other.
+    pub(crate) const fn is_of_switches(self) -> bool {
+        !self.is_of_hosts()
+    }
+
     /// Whether hosts send it, so that it must come to one or be lost.
     #[inline]
     pub const fn is_of_hosts(self) -> bool {
@@ -57,6 +62,17 @@ pub enum Side {
     Requester,
     /// The responder's.
     Responder,
+}
+
+impl Side {
+    /// The other end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Requester => Self::Responder,
+            Self::Responder => Self::Requester,
+        }
+    }
 }
 
 /// A packet in the fabric. It fills a cache line: misses on packets are what a hop costs most.

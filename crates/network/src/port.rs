@@ -6,7 +6,7 @@ mod tenants;
 
 use fairlane_congestion::{ClassScheduler, PacingRounding};
 use fairlane_engine::{Key, Stream};
-use fairlane_units::{Bytes, Duration, Rate, Time};
+use fairlane_units::{Bytes, Duration, NodeId, Rate, Time};
 
 use prefetch_index::prefetch_index;
 
@@ -202,6 +202,11 @@ impl Port {
             paused_since: Time::ZERO,
             paused_total: Duration::ZERO,
         }
+    }
+
+    /// The node that it belongs to.
+    pub const fn node(&self) -> NodeId {
+        NodeId::new(self.node)
     }
 
     /// Has what a packet that leaves touches brought into the cache.

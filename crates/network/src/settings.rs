@@ -2,7 +2,7 @@
 
 use fairlane_congestion::{ClassScheduler, PacingRounding, Selection, TelemetryFormat};
 use fairlane_engine::Ties;
-use fairlane_scenario::ClassSchedule;
+use fairlane_scenario::{ClassSchedule, Profile, Scenario};
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::routing::{Link, Seeds};
@@ -55,7 +55,51 @@ pub struct Settings {
     pub quirks: Quirks,
 }
 
+impl Quirks {
+    const fn of(profile: Profile) -> Self {
+        let as_ns3 = matches!(profile, Profile::HpccNs3);
+        Self {
+            one_stream: as_ns3,
+            five_tuples: as_ns3,
+            telemetry: as_ns3,
+            buffers: as_ns3,
+        }
+    }
+}
+
 impl Settings {
+    /// Those of a scenario in which packets carry no telemetry; the largest is a full one with the headers of a WRITE's.
+    pub fn new(scenario: &Scenario) -> Self {
+        let packet = &scenario.packet;
+        let size = |bytes: Bytes| bytes.get() as u16;
+        let largest = packet.header + packet.mtu + packet.padding + packet.gap;
+        let (rounding, ties, seeds) = match scenario.profile {
+            Profile::Exact => (
+                PacingRounding::Picosecond,
+                Ties::Rank,
+                Seeds::Run(scenario.seed),
+            ),
+            // Times are in nanoseconds, simultaneous events happen in the order in which they were scheduled.
+            Profile::HpccNs3 => (PacingRounding::Ns3, Ties::Insertion, Seeds::Node),
+        };
+        Self {
+            mtu: packet.mtu.get() as u32,
+            largest: largest.get() as u32,
+            pause: size(packet.pause),
+            gap: size(packet.gap),
+            rounding,
+            ties,
+            seeds,
+            seed: scenario.seed,
+            telemetry_format: None,
+            host_ports_mark: scenario.host_ports_mark(),
+            pfc: scenario.switch.pfc.enabled,
+            ecn: scenario.switch.ecn.enabled,
+            classes: 0,
+            quirks: Quirks::of(scenario.profile),
+        }
+    }
+
     /// What schedules traffic classes as listed; nothing if none is.
     pub fn scheduler(&self, classes: &[ClassSchedule]) -> Option<ClassScheduler> {
         let selection = |it: &ClassSchedule| match it.weight {

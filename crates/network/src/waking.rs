@@ -1,6 +1,7 @@
 //! What events wake, and in which order of those at one time.
 
-use fairlane_engine::Component;
+use fairlane_engine::{Component, Event, Key};
+use fairlane_units::Time;
 
 /// Bits of an index.
 pub const INDEX_BITS: u32 = 23;
@@ -34,6 +35,15 @@ impl Waking {
     #[inline]
     pub const fn component(self, index: u32) -> Component {
         Component::new((self as u32) << INDEX_BITS | index)
+    }
+
+    /// An event of this kind in profile `exact`.
+    pub fn event(self, time: Time, index: u32) -> Event {
+        let rank = self.rank(u64::from(index));
+        Event {
+            time,
+            key: Key::ranked(rank, self.component(index)),
+        }
     }
 
     /// The rank of `number`, which must not depend on anything but the scenario.

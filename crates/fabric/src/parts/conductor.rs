@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use fairlane_engine::{Event, Key};
 use fairlane_network::Network;
+use fairlane_network::waking::Waking;
 use fairlane_units::Time;
 
 use super::cut::Cut;
@@ -91,12 +92,12 @@ enum Next {
 impl<'a> Conductor<'a> {
     fn new(whole: &World, cut: &Cut, goal: &Goal, shared: &'a Shared) -> Self {
         let event = |at: Option<Time>, index| {
-            at.map_or(Event::NEVER, |at| Network::control_event(at, index))
+            at.map_or(Event::NEVER, |at| Waking::Control.event(at, index))
         };
         let mut faults: Vec<Event> = whole
             .faults
             .times()
-            .map(|at| Network::control_event(at, control::FAULT))
+            .map(|at| Waking::Control.event(at, control::FAULT))
             .collect();
         faults.sort_unstable_by(|a, b| b.cmp(a));
         faults.dedup();
@@ -228,7 +229,7 @@ impl<'a> Conductor<'a> {
             worlds[0].stuck = true;
         }
         let at = meeting.time.saturating_add(self.watcher.interval);
-        self.watch = Network::control_event(at, control::WATCH);
+        self.watch = Waking::Control.event(at, control::WATCH);
     }
 
     /// Handles some events of all parts in their order, beginning with the next one of `part`.

@@ -81,6 +81,7 @@ impl Network {
             pauses: Log::default(),
             watchdog: Watchdog::new(&scenario.switch.pfc),
             ns3_random: shared_random.then(|| Box::new(Ns3Random::after_setup(nodes))),
+            lost: None,
             graph,
             settings,
         })

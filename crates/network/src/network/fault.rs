@@ -45,7 +45,7 @@ impl Network {
     pub fn pause_again(&mut self, number: u32) -> Again {
         let port = &self.ports[number as usize];
         let (peer, owner) = (port.peer, port.peer_owner);
-        if !self.place.owns(self.node_of(peer)) {
+        if !self.place.owns(self.ports[peer as usize].node()) {
             return Again::Elsewhere;
         }
         if !port.peer_on_switch {
@@ -74,7 +74,7 @@ impl Network {
         self.set_order(2 * number);
         for class in 0..CLASSES as u8 {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
-                if class != 0 {
+                if class != 0 && self.ports[number as usize].on_switch {
                     self.evict(at);
                 } else if self.packets.get(at).kind.is_pause_frame() {
                     self.counters.pause_transmissions -= 1;

@@ -176,6 +176,9 @@ impl Network {
         let packet = self.packets.get(at);
         if packet.kind.is_of_hosts() {
             self.counters.on_drop(packet.tenant, packet.wire, reason);
+            if let Some(lost) = &mut self.lost {
+                lost.push((at, packet.flow, reason));
+            }
         }
         self.packets.release(at);
     }

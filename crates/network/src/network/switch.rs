@@ -315,6 +315,12 @@ impl Network {
 
     /// Sends a pause or resume of `class` to the neighbour at `number`.
     pub(crate) fn send_pause(&mut self, number: u32, class: u8, pause: bool) {
+        self.queue_pause(number, class, pause);
+        self.send_from_switch(number);
+    }
+
+    /// Has such a frame wait at a port, ahead of everything else.
+    pub(crate) fn queue_pause(&mut self, number: u32, class: u8, pause: bool) {
         if let Some(random) = &mut self.ns3_random {
             // The identification field of the frame.
             random.skip();
@@ -330,6 +336,5 @@ impl Network {
         if self.tracer.is_on() {
             self.trace(number, at, TraceEvent::Enqueued);
         }
-        self.send_from_switch(number);
     }
 }
