@@ -5,6 +5,7 @@ mod crossing;
 pub mod deflection;
 pub(crate) mod fault;
 pub(crate) mod link;
+mod parts;
 mod switch;
 mod trace;
 mod watchdog;

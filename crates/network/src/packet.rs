@@ -2,7 +2,7 @@
 
 use fairlane_congestion::Telemetry;
 use fairlane_engine::Event;
-use fairlane_units::{Bytes, FlowId, Time};
+use fairlane_units::{Bytes, FlowId, TenantId, Time};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 use prefetch_index::prefetch_index;
 
@@ -190,6 +190,11 @@ impl PacketRecord {
             syndrome: Syndrome::from_byte((self.word >> 24) as u8).unwrap_or(Syndrome::ACK),
             msn: self.word & 0x00ff_ffff,
         }
+    }
+
+    /// Its tenant, if it is of hosts.
+    pub(crate) const fn tenant(&self) -> TenantId {
+        TenantId::new(self.tenant as u32)
     }
 
     /// The end of its flow that it goes to.

@@ -2,7 +2,7 @@
 
 use fairlane_engine::Event;
 use fairlane_network::packet::Side;
-use fairlane_units::{HostId, MessageId};
+use fairlane_units::{HostId, MessageId, NodeId};
 
 use super::account::Account;
 use crate::world::World;
@@ -64,18 +64,11 @@ impl World {
 
     /// Takes in another part.
     fn absorb(&mut self, mut other: Self) {
-        let owns = |world: &Self, node: u32| {
-            world.net.place.part_of[node as usize] == other.net.place.part
-        };
-        for number in 0..self.net.ports.len() {
-            if owns(self, self.net.ports[number].node) {
-                std::mem::swap(&mut self.net.ports[number], &mut other.net.ports[number]);
-            }
-        }
-        for number in 0..self.hosts.nics.len() {
-            if owns(self, self.hosts.nics[number].node.get()) {
-                std::mem::swap(&mut self.hosts.nics[number], &mut other.hosts.nics[number]);
-            }
+        let (part, part_of) = (other.net.place.part, self.net.place.part_of.clone());
+        let owns = |node: NodeId| part_of[node.index()] == part;
+        let nics = self.hosts.nics.iter_mut().zip(&mut other.hosts.nics);
+        for (own, nic) in nics.filter(|(own, _)| owns(own.node)) {
+            std::mem::swap(own, nic);
         }
         for flow in self.traffic.flows() {
             let spec = self.traffic.connection(flow);
@@ -83,7 +76,7 @@ impl World {
                 (Side::Requester, spec.source),
                 (Side::Responder, spec.destination),
             ] {
-                if owns(self, node.get()) {
+                if owns(node) {
                     self.hosts
                         .connections
                         .adopt(&other.hosts.connections, flow, side);
@@ -93,16 +86,14 @@ impl World {
         let connections = std::mem::take(&mut other.hosts.connections);
         self.hosts.connections.absorb(connections);
         if let (Some(all), Some(part)) = (&mut self.endpoints, other.endpoints.take()) {
-            let (nics, part_of) = (&self.hosts.nics, &self.net.place.part_of);
-            let owns =
-                |host: HostId| part_of[nics[host.index()].node.index()] == other.net.place.part;
-            all.absorb(*part, owns);
+            let nics = &self.hosts.nics;
+            all.absorb(*part, |host: HostId| owns(nics[host.index()].node));
         }
         if let (Some(all), Some(part)) = (&mut self.multipath, other.multipath.take()) {
             all.absorb(*part);
         }
-        absorb_switches(self, &mut other);
         self.absorb_counts(&mut other);
+        self.net.absorb(other.net);
     }
 
     fn absorb_counts(&mut self, other: &mut Self) {
@@ -110,21 +101,8 @@ impl World {
         self.schedule.local.absorb(&other.schedule.local);
         self.handled += other.handled + other.net.engine.handled();
         self.controls += other.controls;
-        self.net.counters.absorb(&other.net.counters);
-        self.net.watchdog.bites += other.net.watchdog.bites;
         self.records.absorb(std::mem::take(&mut other.records));
         self.moved.absorb(std::mem::take(&mut other.moved));
-        self.net
-            .pauses
-            .absorb(std::mem::take(&mut other.net.pauses));
-        self.net
-            .tracer
-            .records
-            .absorb(std::mem::take(&mut other.net.tracer.records));
-        self.net
-            .capture
-            .records
-            .absorb(std::mem::take(&mut other.net.capture.records));
         self.sampler.absorb(&other.sampler);
         self.placed.absorb(&other.placed);
         if let (Some(all), Some(part)) = (&mut self.chosen, &other.chosen) {
@@ -137,24 +115,5 @@ impl World {
         if let (Some(all), Some(left)) = (&mut self.left, other.left) {
             all.absorb(left);
         }
-    }
-}
-
-/// Takes in the switches of another part that move flows.
-fn absorb_switches(all: &mut World, other: &mut World) {
-    let part = other.net.place.part;
-    let here = |node: u32| all.net.place.part_of[node as usize] == part;
-    let nodes = (0u32..).zip(&all.net.graph.is_switch);
-    let nodes = nodes.filter_map(|(node, is_switch)| is_switch.then_some(node));
-    let owned: Vec<bool> = nodes.map(here).collect();
-    let Some(theirs) = other.net.deflection.take() else {
-        return;
-    };
-    for switch in (0..owned.len()).filter(|&switch| owned[switch]) {
-        let forwarders = &mut other.net.forwarders;
-        std::mem::swap(&mut all.net.forwarders[switch], &mut forwarders[switch]);
-    }
-    if let Some(deflection) = &mut all.net.deflection {
-        deflection.absorb(*theirs, |switch| owned[switch as usize]);
     }
 }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use fairlane_network::place::{Outbox, Place};
-
 use crate::events::control;
 use crate::mail::{Mail, Mailboxes};
 use crate::world::World;
@@ -12,17 +10,8 @@ impl World {
     /// Makes one part of a fabric that hasn't run yet, of which `part_of` says where each node is.
     pub(crate) fn part(&self, part: u16, parts: usize, part_of: &Arc<[u16]>) -> Self {
         let mut world = self.clone();
-        world.net.place = Place {
-            part,
-            part_of: part_of.clone(),
-            outboxes: vec![Outbox::default(); parts],
-        };
+        world.net.make_part(part, parts, part_of);
         world.hosts.mail = Mailboxes::new(parts);
-        for number in 0..world.net.ports.len() {
-            let here = part_of[world.net.ports[number].node as usize];
-            let there = part_of[world.net.graph.peer(number as u32) as usize];
-            world.net.ports[number].crosses = here != there;
-        }
         let (place, messages) = (&world.net.place, world.traffic.messages());
         let steps = world.schedule.keep(messages, |node| place.owns(node));
         let messages = messages.iter();
@@ -44,9 +33,6 @@ impl World {
             rates.records.keep_places();
         }
         world.moved.keep_places();
-        world.net.pauses.keep_places();
-        world.net.tracer.records.keep_places();
-        world.net.capture.records.keep_places();
         world
     }
 

@@ -2,7 +2,7 @@
 
 use crate::network::Network;
 use crate::network::deflection;
-use fairlane_units::{Bytes, TenantId};
+use fairlane_units::Bytes;
 use fairlane_wire::Opcode;
 
 use crate::counters::Drop;
@@ -245,7 +245,7 @@ impl Network {
         let port = &self.ports[egress as usize];
         let told = match &port.tenants {
             None => 1.0,
-            Some(tenants) => tenants.ratio(self.tenant_of(at)),
+            Some(tenants) => tenants.ratio(self.packets.get(at).tenant()),
         };
         let probability = port.mark_probability(class, told);
         if probability == 0.0 || !self.settings.ecn {
@@ -278,7 +278,7 @@ impl Network {
         let (sent, waiting) = match &port.tenants {
             None => (Bytes::new(port.sent_bytes), Bytes::new(port.waiting)),
             Some(tenants) => {
-                let tenant = self.tenant_of(at);
+                let tenant = self.packets.get(at).tenant();
                 let waiting = port.waiting as f64 * tenants.ratio(tenant);
                 (
                     tenants.told(tenant, port.sent_bytes),
@@ -300,17 +300,16 @@ impl Network {
         if packet.kind != Kind::Data {
             return;
         }
-        let (wire, tenant, now) = (u64::from(packet.wire), self.tenant_of(at), self.now());
+        let (wire, tenant, now) = (
+            u64::from(packet.wire),
+            self.packets.get(at).tenant(),
+            self.now(),
+        );
         let port = &mut self.ports[egress as usize];
         let sent = port.sent_bytes;
         if let Some(tenants) = &mut port.tenants {
             tenants.on_sent(now, tenant, wire, sent);
         }
-    }
-
-    /// The tenant of a packet that belongs to a message.
-    fn tenant_of(&self, at: u32) -> TenantId {
-        TenantId::new(u32::from(self.packets.get(at).tenant))
     }
 
     /// Sends a pause or resume of `class` to the neighbour at `number`.

@@ -1,6 +1,6 @@
 //! What happens to packets one by one.
 
-use fairlane_units::{Bytes, NodeId, Psn};
+use fairlane_units::{Bytes, NodeId};
 
 use crate::network::Network;
 use crate::packet::{Kind, PacketRecord};
@@ -49,7 +49,7 @@ impl Network {
             destination: tuple.map_or_else(|| NodeId::new(port.node), |tuple| tuple.destination),
             source_port: tuple.map_or(0, |tuple| tuple.source_port),
             destination_port: tuple.map_or(0, |tuple| tuple.destination_port),
-            sequence: self.sequence(packet),
+            sequence: self.tracer.sequence(packet, self.settings.mtu),
             bytes: u32::from(packet.wire),
             payload: if packet.kind == Kind::Data {
                 u32::from(packet.payload)
@@ -70,17 +70,5 @@ impl Network {
         self.trace(number, at, TraceEvent::Enqueued);
         self.ports[number as usize].queues[class].bytes -= wire;
         self.trace(number, at, TraceEvent::Dequeued);
-    }
-
-    /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
-    fn sequence(&self, packet: &PacketRecord) -> u64 {
-        // An acknowledgement has the PSN of the last packet that it confirms.
-        let next = packet.psn + u32::from(packet.kind == Kind::Ack);
-        let at = u64::from(Psn::new(next).get()) * u64::from(self.settings.mtu);
-        if packet.kind.is_pause_frame() {
-            return at;
-        }
-        let length = self.tracer.lengths.get(packet.flow.index());
-        length.map_or(at, |length| at.min(length.get()))
     }
 }
