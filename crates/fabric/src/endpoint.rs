@@ -32,6 +32,7 @@ pub(crate) use build::{add_paths, build};
 use costs::Costs;
 pub(crate) use pacer::Pacer;
 use pipeline::{Lock, Pipeline, Wqe};
+pub(crate) use processing::Contexts;
 
 /// Everything behind long-lived queue pairs.
 #[derive(Clone, Debug)]

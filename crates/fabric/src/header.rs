@@ -1,6 +1,6 @@
 //! Packets of the fabric and those of the NIC: the same headers, packed and not.
 
-use fairlane_host::{Departure, Role};
+use fairlane_host::{Departure, Meta, NO_ECHO, Role};
 use fairlane_network::packet::{Kind, PacketRecord};
 use fairlane_transport::{self as transport, Extension, Operation, Remote};
 use fairlane_units::{Bytes, Psn, QpNumber};
@@ -13,17 +13,17 @@ pub(crate) const fn pack(departure: &Departure, packet: &mut PacketRecord) {
     let headers = &departure.packet;
     packet.kind = kind(departure);
     packet.opcode = headers.opcode;
-    packet.class = departure.class;
-    packet.charged = departure.class;
-    packet.wire = departure.wire;
+    packet.class = departure.meta.class;
+    packet.charged = departure.meta.class;
+    packet.wire = departure.meta.wire;
     packet.flags = flags(departure);
-    packet.flow = departure.flow;
-    packet.tenant = departure.tenant.get() as u16;
+    packet.flow = departure.meta.flow;
+    packet.tenant = departure.meta.tenant.get() as u16;
     packet.psn = headers.psn.get();
     packet.payload = headers.payload.get() as u16;
-    packet.share = match departure.demand {
+    packet.share = match departure.meta.demand {
         Some(demand) => demand,
-        None => departure.share,
+        None => departure.meta.share,
     };
     packet.hop = 0;
     (packet.address, packet.word) = match headers.extension {
@@ -37,7 +37,7 @@ pub(crate) const fn pack(departure: &Departure, packet: &mut PacketRecord) {
 
 #[inline]
 const fn kind(departure: &Departure) -> Kind {
-    match departure.role {
+    match departure.meta.role {
         Role::Request => Kind::Data,
         Role::Cnp => Kind::Cnp,
         Role::Feedback => Kind::Ack,
@@ -59,9 +59,9 @@ const fn flags(departure: &Departure) -> u8 {
     }
     flag(departure.packet.ack_request, PacketRecord::ACK_REQUEST)
         | flag(departure.from_responder, PacketRecord::BACK)
-        | flag(departure.marked, PacketRecord::MARKED)
+        | flag(departure.meta.marked, PacketRecord::MARKED)
         | flag(departure.packet.selective, PacketRecord::SELECTIVE)
-        | flag(departure.again, PacketRecord::AGAIN)
+        | flag(departure.meta.again, PacketRecord::AGAIN)
 }
 
 /// What a packet is to the NIC that it has come to.
@@ -72,6 +72,19 @@ pub(crate) const fn role(packet: &PacketRecord) -> Role {
         (Kind::Data, false) => Role::Request,
         (Kind::Ack | Kind::Nak, false) => Role::Feedback,
         _ => Role::Response,
+    }
+}
+
+/// What else a NIC learns of a packet; one that asks for an answer is brought back in that.
+#[inline]
+pub(crate) fn meta(packet: &PacketRecord, role: Role, asks: bool) -> Meta {
+    Meta {
+        wire: packet.wire,
+        marked: packet.has(PacketRecord::MARKED),
+        again: packet.has(PacketRecord::AGAIN),
+        share: packet.share,
+        echo: if asks { packet.telemetry } else { NO_ECHO },
+        ..Meta::new(packet.flow, packet.tenant(), role, packet.class)
     }
 }
 

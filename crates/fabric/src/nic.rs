@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use fairlane_congestion::Reading;
 use fairlane_engine::{Engine, Event as Woken, Wake};
-use fairlane_host::{Arrival, Departure, Heard, Host, Measured, NO_ECHO, PairId, Role};
+use fairlane_host::{Admission, Arrival, Departure, Heard, Host, Measured, PairId, Role};
 use fairlane_network::Network;
 use fairlane_network::packet::{Kind, PacketList, PacketPool, PacketRecord};
 use fairlane_network::waking::Waking;
 use fairlane_transport::Unchecked;
-use fairlane_units::{FlowId, HostId, NodeId, Psn, TenantId, Time};
+use fairlane_units::{FlowId, HostId, NodeId, Psn, Time};
 use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
@@ -128,24 +128,15 @@ impl Nic {
         let asks = matches!(role, Role::Request) || packet.opcode.has_payload();
         let mut arrival = Arrival {
             packet: &headers,
-            role,
-            flow: packet.flow,
-            tenant: TenantId::new(u32::from(packet.tenant)),
-            class: packet.class,
-            wire: packet.wire,
-            marked: packet.has(PacketRecord::MARKED),
-            again: packet.has(PacketRecord::AGAIN),
-            share: packet.share,
-            demand: None,
-            backlog: None,
-            echo: if asks { packet.telemetry } else { NO_ECHO },
+            meta: header::meta(packet, role, asks),
             measured: match asks {
                 true => Measured::default(),
                 false => measured(net, packet.telemetry, now),
             },
         };
         if self.rules.dasr.divides() && asks {
-            (arrival.demand, arrival.backlog) = declared(&net.packets, &self.rules, packet);
+            (arrival.meta.demand, arrival.meta.backlog) =
+                declared(&net.packets, &self.rules, packet);
         }
         let heard = match pair {
             Some(pair) => {
@@ -177,14 +168,13 @@ impl Nic {
     }
 
     /// Sends the next packet to a plane if the transmitter is free: pause frames first, then answers, then queue
-    /// pairs in turn. `admit` gives the queue pair that is to send in place of one in turn, or the time to wait
-    /// for it.
+    /// pairs that `admission` admits.
     #[inline]
     pub(crate) fn send(
         &mut self,
         net: &mut Network,
         plane: u8,
-        admit: impl FnOnce(&Host, PairId) -> Result<PairId, Time>,
+        admission: &mut impl Admission,
     ) -> Option<Sent> {
         let lane = &mut self.lanes[usize::from(plane)];
         let port = lane.port;
@@ -204,20 +194,15 @@ impl Nic {
             return None;
         }
         let now = net.engine.now();
-        let departure = match self.host.poll_answer(plane) {
-            Some(answer) => answer,
-            None => {
-                let Some(pair) = self.host.turn(now, plane) else {
-                    self.await_turn(net, plane);
-                    return None;
-                };
-                match admit(&self.host, pair) {
-                    Ok(pair) => self.host.transmit(now, pair),
-                    Err(at) => {
-                        lane.arm_wake(&mut net.engine, at);
-                        return None;
-                    }
-                }
+        let departure = match self.host.poll_admitted(now, plane, admission) {
+            Ok(Some(departure)) => departure,
+            Ok(None) => {
+                self.await_turn(net, plane);
+                return None;
+            }
+            Err(at) => {
+                lane.arm_wake(&mut net.engine, at);
+                return None;
             }
         };
         let sent = inject(net, port, &departure, self.rules.collected());
@@ -330,12 +315,13 @@ impl Lane {
 /// Puts a packet on the link of a port.
 #[inline(always)]
 fn inject(net: &mut Network, port: u32, departure: &Departure, collected: (bool, bool)) -> Sent {
-    let asks = matches!(departure.role, Role::Request) || departure.packet.opcode.has_payload();
+    let asks =
+        matches!(departure.meta.role, Role::Request) || departure.packet.opcode.has_payload();
     let record = match asks {
         true => net.packets.alloc_record(collected, net.engine.now()),
-        false => departure.echo,
+        false => departure.meta.echo,
     };
-    if let Some(backlog) = departure.backlog {
+    if let Some(backlog) = departure.meta.backlog {
         net.packets.set_backlog(record, backlog);
     }
     let (at, packet) = net.packets.alloc();
@@ -348,10 +334,10 @@ fn inject(net: &mut Network, port: u32, departure: &Departure, collected: (bool,
     }
     net.transmit(port, at);
     Sent {
-        flow: departure.flow,
+        flow: departure.meta.flow,
         ends: departure.ends,
         psn: departure.packet.psn,
-        again: departure.again,
+        again: departure.meta.again,
         from_responder: departure.from_responder,
     }
 }

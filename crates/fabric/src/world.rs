@@ -25,7 +25,7 @@ pub(crate) use witness::applications_go_on;
 use std::sync::Arc;
 
 use fairlane_engine::Event;
-use fairlane_host::{Event as Heard, PairId};
+use fairlane_host::{Event as Heard, InTurn, PairId};
 use fairlane_network::AtHost;
 use fairlane_network::Network;
 use fairlane_network::deflection;
@@ -37,7 +37,7 @@ use fairlane_transport::Status;
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, Time};
 
 use crate::chosen::Chosen;
-use crate::endpoint::Endpoints;
+use crate::endpoint::{Contexts, Endpoints};
 use crate::events::control;
 use crate::faults::Faults;
 use crate::hosts::Hosts;
@@ -290,7 +290,7 @@ impl World {
     pub(crate) fn send_from_plane(&mut self, host: HostId, plane: u8) {
         let nic = &mut self.hosts.nics[host.index()];
         let sent = match self.endpoints.as_deref_mut() {
-            None => nic.send(&mut self.net, plane, |_, pair| Ok(pair)),
+            None => nic.send(&mut self.net, plane, &mut InTurn),
             Some(endpoints) => send_admitted(&mut self.net, &self.traffic, nic, plane, endpoints),
         };
         if let Some(sent) = sent {
@@ -360,9 +360,11 @@ fn send_admitted(
     plane: u8,
     endpoints: &mut Endpoints,
 ) -> Option<Sent> {
-    let (host, now) = (nic.number, net.now());
-    nic.send(net, plane, |nic, pair| {
-        let qp = traffic.kind(nic.pair(pair).opening().flow).qp();
-        endpoints.with_context(nic, host, plane, now, pair, qp)
-    })
+    let mut contexts = Contexts {
+        host: nic.number,
+        plane,
+        traffic,
+        endpoints,
+    };
+    nic.send(net, plane, &mut contexts)
 }

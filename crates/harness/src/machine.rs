@@ -156,7 +156,7 @@ impl Machine {
     pub(super) fn poll_transmit(&mut self, now: Time) -> Option<(usize, Departure)> {
         while self.free <= now {
             let departure = self.nic.poll_transmit(now, 0)?;
-            if let Some(connection) = self.connection(departure.flow) {
+            if let Some(connection) = self.connection(departure.meta.flow) {
                 return Some((connection, departure));
             }
         }

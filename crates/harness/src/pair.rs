@@ -3,7 +3,7 @@
 use fairlane_transport::{
     Extension, Outgoing, Packet, Placement, ReceiveCompletion, Receives, Source, Status,
 };
-use fairlane_units::{FlowId, Psn, Time};
+use fairlane_units::{FlowId, Psn, TenantId, Time};
 use fairlane_wire as wire;
 
 use super::fault::Fault;
@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::model::{Effect, Model, Violation, ensure};
 use super::outcome::{Failure, Statistics};
 use super::program::{Action, Program, Side, Step};
-use fairlane_host::{Arrival, Departure, Event, Measured, NO_ECHO, Role};
+use fairlane_host::{Arrival, Departure, Event, Measured, Meta, Role};
 
 /// Events after which a program hasn't ended because it never will.
 const MOST_EVENTS: u64 = 200_000;
@@ -191,11 +191,11 @@ impl Pair {
             }
         };
         let payload = payload.to_vec();
-        self.statistics.retransmitted += u64::from(departure.again);
+        self.statistics.retransmitted += u64::from(departure.meta.again);
         let outgoing = Outgoing {
             packet,
             source,
-            retransmitted: departure.again,
+            retransmitted: departure.meta.again,
             ends: departure.ends,
         };
         self.model.transmitted(from, &outgoing, &payload)?;
@@ -412,22 +412,17 @@ fn has_key(packet: &Packet) -> bool {
 }
 
 fn arrival(packet: &Packet, flow: FlowId, payload: usize, marked: bool) -> Arrival<'_> {
+    let role = match packet.opcode.is_response() {
+        true => Role::Response,
+        false => Role::Request,
+    };
     Arrival {
         packet,
-        role: match packet.opcode.is_response() {
-            true => Role::Response,
-            false => Role::Request,
+        meta: Meta {
+            wire: payload as u16,
+            marked,
+            ..Meta::new(flow, TenantId::new(0), role, 3)
         },
-        flow,
-        tenant: fairlane_units::TenantId::new(0),
-        class: 3,
-        wire: payload as u16,
-        marked,
-        again: false,
-        share: 0,
-        demand: None,
-        backlog: None,
-        echo: NO_ECHO,
         measured: Measured::default(),
     }
 }

@@ -17,7 +17,7 @@ use fairlane_wire::{Aeth, Opcode, Position, Syndrome};
 
 use self::gates::Gates;
 use crate::nic::Host;
-use crate::packet::{Arrival, Departure, NO_ECHO, PairId, Role};
+use crate::packet::{Arrival, Departure, PairId, Role};
 use crate::pair::{NONE, Pair, Stream};
 use crate::port::Port;
 use crate::replies::{Answer, Said};
@@ -189,7 +189,7 @@ pub(crate) fn charge(
     id: PairId,
     departure: &Departure,
 ) -> (bool, Option<Says>) {
-    let wire = Bytes::new(u64::from(departure.wire));
+    let wire = Bytes::new(u64::from(departure.meta.wire));
     let pair = &mut host.pairs[id.index()];
     let number = pair.port;
     let stream = match departure.from_responder {
@@ -209,7 +209,7 @@ pub(crate) fn charge(
     let own = host.ports[usize::from(number)].apportion.as_deref_mut();
     let says = own.and_then(|own| {
         let size = (
-            host.settings.sizes.on_link(departure.wire),
+            host.settings.sizes.on_link(departure.meta.wire),
             departure.packet.payload,
         );
         let says = own.gates.on_sent(now, id.0, size)?;
@@ -255,17 +255,17 @@ pub(crate) fn on_data(host: &mut Host, now: Time, id: PairId, arrival: &Arrival<
     let Some(receiver) = &mut own.receiver else {
         return;
     };
-    let reads = arrival.role == Role::Response;
+    let reads = arrival.meta.role == Role::Response;
     own.came[id.index()] = Some(reads);
     let data = Data {
         via: id.0,
-        wire: host.settings.sizes.on_link(arrival.wire),
+        wire: host.settings.sizes.on_link(arrival.meta.wire),
         part: match taken {
             true => part(arrival.packet.opcode),
             false => Part::Other,
         },
-        demand: arrival.demand.filter(|_| taken),
-        backlog: arrival.backlog,
+        demand: arrival.meta.demand.filter(|_| taken),
+        backlog: arrival.meta.backlog,
     };
     receiver.on_data(now, peer(pair), data);
     tell(host, now, number);
@@ -341,21 +341,16 @@ fn push_share(host: &mut Host, port: u8, push: &Push) {
         false => pair.responder.acknowledge_again(&pair.config),
     };
     let Some(reply) = reply else { return };
+    let role = match reads {
+        true => Role::Feedback,
+        false => Role::Response,
+    };
     let answer = Answer {
         pair: id,
-        flow: pair.opening.flow,
+        meta: pair.meta(role),
         said: Said::Reply(reply),
-        role: match reads {
-            true => Role::Feedback,
-            false => Role::Response,
-        },
-        from_responder: !reads,
-        tenant: pair.opening.tenant,
-        class: pair.class,
         control: pair.control,
-        marked: false,
-        share: 0,
-        echo: NO_ECHO,
+        from_responder: !reads,
     };
     host.push(answer);
 }

@@ -11,7 +11,7 @@ use fairlane_wire::{Aeth, Opcode, Syndrome};
 
 use crate::apportion;
 use crate::nic::Host;
-use crate::packet::{Arrival, Event, Heard, NO_ECHO, PairId, Role};
+use crate::packet::{Arrival, Event, Heard, Meta, NO_ECHO, PairId, Role};
 use crate::pair::{Reading, Stream};
 use crate::replies::{Answer, Said};
 
@@ -26,7 +26,7 @@ impl Host {
         memory: &mut impl Memory,
         receives: &mut impl Receives,
     ) -> Heard {
-        match arrival.role {
+        match arrival.meta.role {
             Role::Request => self.on_request(now, id, arrival, memory, receives),
             Role::Response => match arrival.packet.opcode {
                 Opcode::RcAcknowledge | Opcode::RcAtomicAcknowledge => {
@@ -36,7 +36,7 @@ impl Host {
             },
             Role::Feedback => self.on_feedback(now, id, arrival),
             Role::Cnp => {
-                self.ledger.on_reply(arrival.tenant, true);
+                self.ledger.on_reply(arrival.meta.tenant, true);
                 self.hear_cnp(now, id);
                 Heard::default()
             }
@@ -45,8 +45,8 @@ impl Host {
 
     /// A packet for a queue pair that has gone has arrived.
     pub fn on_stray(&mut self, arrival: &Arrival<'_>) {
-        if arrival.role == Role::Cnp {
-            self.ledger.on_reply(arrival.tenant, true);
+        if arrival.meta.role == Role::Cnp {
+            self.ledger.on_reply(arrival.meta.tenant, true);
         }
     }
 
@@ -63,14 +63,14 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         let asks = packet.opcode == Opcode::RcReadRequest;
         let overseen = self.ports[usize::from(pair.port)].overseen;
-        if !arrival.again {
+        if !arrival.meta.again {
             self.ledger.all.reordered += u64::from(comes_late(&mut pair.latest, packet));
         }
         let fresh = packet.psn == pair.responder.expected();
         let (config, responder) = (&pair.config, &mut pair.responder);
         let received = responder.on_packet(config, now, packet, memory, receives);
         pair.placed += received.placed;
-        self.ledger.on_placed(arrival.tenant, received.placed);
+        self.ledger.on_placed(arrival.meta.tenant, received.placed);
         if overseen && !asks {
             let taken = received.placement.is_some() || received.messages > 0;
             apportion::on_data(self, now, id, arrival, taken);
@@ -103,7 +103,7 @@ impl Host {
         reply: Option<Reply>,
     ) -> Heard {
         let notified = self.notify(now, id, arrival);
-        let marked = arrival.marked && !notified;
+        let marked = arrival.meta.marked && !notified;
         let pair = &mut self.pairs[id.index()];
         let Some(reply) = reply else {
             pair.owes_mark |= marked;
@@ -128,21 +128,16 @@ impl Host {
         let Some(interval) = self.settings.cnp_interval_of(pair.control) else {
             return false;
         };
-        if arrival.marked && pair.notification_point.on_mark(now, interval) {
+        if arrival.meta.marked && pair.notification_point.on_mark(now, interval) {
             self.ledger.all.cnps_sent += 1;
             let replies = &mut self.ports[usize::from(pair.port)].replies;
+            let Meta { flow, tenant, .. } = arrival.meta;
             replies.push_cnp(Answer {
                 pair: id,
-                flow: arrival.flow,
+                meta: Meta::new(flow, tenant, Role::Cnp, 0),
                 said: Said::Congestion,
-                role: Role::Cnp,
-                from_responder: arrival.role == Role::Request,
-                tenant: arrival.tenant,
-                class: 0,
                 control: pair.control,
-                marked: false,
-                share: 0,
-                echo: NO_ECHO,
+                from_responder: arrival.meta.role == Role::Request,
             });
         }
         true
@@ -151,38 +146,43 @@ impl Host {
     /// Queues the answer to a packet, which takes its echo along.
     #[inline]
     fn answer(&mut self, id: PairId, arrival: &Arrival<'_>, said: Said, marked: bool) {
-        let responds = arrival.role == Role::Request;
+        let responds = arrival.meta.role == Role::Request;
+        let role = match responds {
+            true => Role::Response,
+            false => Role::Feedback,
+        };
+        let Meta {
+            flow,
+            tenant,
+            class,
+            echo,
+            ..
+        } = arrival.meta;
         self.push(Answer {
             pair: id,
-            flow: arrival.flow,
-            said,
-            role: if responds {
-                Role::Response
-            } else {
-                Role::Feedback
+            meta: Meta {
+                marked,
+                echo,
+                ..Meta::new(flow, tenant, role, class)
             },
-            from_responder: responds,
-            tenant: arrival.tenant,
-            class: arrival.class,
+            said,
             control: self.pairs[id.index()].control,
-            marked,
-            share: 0,
-            echo: arrival.echo,
+            from_responder: responds,
         });
     }
 
     /// Queues an answer in its class, with the share if it acknowledges.
     #[inline]
     pub(crate) fn push(&mut self, mut answer: Answer) {
-        self.ledger.all.cnps_sent += u64::from(answer.marked);
+        self.ledger.all.cnps_sent += u64::from(answer.meta.marked);
         if self.settings.ack_control_class {
-            answer.class = 0;
+            answer.meta.class = 0;
         }
         let pair = &self.pairs[answer.pair.index()];
         let port = &mut self.ports[usize::from(pair.port)];
         if port.overseen && acknowledges(&answer.said) {
             let own = port.apportion.as_ref().and_then(|own| own.share(pair));
-            answer.share = own.unwrap_or(0);
+            answer.meta.share = own.unwrap_or(0);
         }
         port.replies.push(answer);
     }
@@ -198,18 +198,16 @@ impl Host {
             let Some(outgoing) = pair.responder.poll_transmit(&pair.config) else {
                 return;
             };
+            let marked = core::mem::take(&mut pair.owes_mark);
             let answer = Answer {
                 pair: id,
-                flow: pair.opening.flow,
+                meta: Meta {
+                    marked,
+                    ..pair.meta(Role::Response)
+                },
                 said: Said::of(&outgoing.packet),
-                role: Role::Response,
-                from_responder: true,
-                tenant: pair.opening.tenant,
-                class: pair.class,
                 control: pair.control,
-                marked: core::mem::take(&mut pair.owes_mark),
-                share: 0,
-                echo: NO_ECHO,
+                from_responder: true,
             };
             self.push(answer);
         }
@@ -294,9 +292,9 @@ impl Host {
                 return answered;
             };
             let by_cnp = self.settings.cnp_interval_of(pair.control).is_some();
-            let marked = arrival.marked && !answered && !by_cnp;
+            let marked = arrival.meta.marked && !answered && !by_cnp;
             self.answer(id, &arrival, Said::of(&outgoing.packet), marked);
-            (answered, arrival.echo) = (true, NO_ECHO);
+            (answered, arrival.meta.echo) = (true, NO_ECHO);
         }
     }
 
@@ -309,7 +307,8 @@ impl Host {
         let (progress, placement) = requester.on_packet(&pair.config, now, packet);
         let next = requester.next_position();
         self.ledger.all.naks += u64::from(is_nak(packet));
-        self.ledger.on_reply(arrival.tenant, arrival.marked);
+        self.ledger
+            .on_reply(arrival.meta.tenant, arrival.meta.marked);
         let positions = (Stream::Requests, (progress.acknowledged, next));
         let shifted = self.hear(now, id, arrival, positions, progress.went_back);
         self.complete(id);
@@ -325,14 +324,14 @@ impl Host {
     fn on_data(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
-        if !arrival.again {
+        if !arrival.meta.again {
             let latest = pair.latest_response.get_or_insert(packet.psn);
             self.ledger.all.reordered += u64::from(comes_late(latest, packet));
         }
         let (_, placement) = pair.requester.on_packet(&pair.config, now, packet);
         if placement.is_some() {
             pair.placed += packet.payload;
-            self.ledger.on_placed(arrival.tenant, packet.payload);
+            self.ledger.on_placed(arrival.meta.tenant, packet.payload);
         }
         if self.ports[usize::from(pair.port)].apportion.is_some() {
             apportion::on_data(self, now, id, arrival, placement.is_some());
@@ -352,7 +351,12 @@ impl Host {
                 aeth,
                 selective: false,
             };
-            self.answer(id, arrival, Said::Reply(reply), arrival.marked && !told);
+            self.answer(
+                id,
+                arrival,
+                Said::Reply(reply),
+                arrival.meta.marked && !told,
+            );
         }
         Heard {
             placement,
@@ -364,7 +368,8 @@ impl Host {
     /// A response packet of a READ has arrived at the requester, which says so.
     fn on_feedback(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
         let mtu = self.pairs[id.index()].config.mtu.get();
-        self.ledger.on_reply(arrival.tenant, arrival.marked);
+        self.ledger
+            .on_reply(arrival.meta.tenant, arrival.meta.marked);
         let Some(reading) = &mut self.pairs[id.index()].reading else {
             return Heard::default();
         };

@@ -36,18 +36,18 @@ impl Host {
         lost: bool,
     ) -> bool {
         let pair = &mut self.pairs[id.index()];
-        pair.marks = pair.marks.wrapping_add(u32::from(arrival.marked));
+        pair.marks = pair.marks.wrapping_add(u32::from(arrival.meta.marked));
         let mut ack = Ack {
             acknowledged,
             next_to_send,
-            congestion_notified: arrival.marked,
+            congestion_notified: arrival.meta.marked,
             round_trip: arrival.measured.round_trip,
             endpoint_delay: None,
             hops: arrival.measured.hops,
             telemetry: of_the_core(&self.settings, arrival),
         };
         if self.ports[usize::from(self.pairs[id.index()].port)].overseen {
-            let said = (arrival.share, acknowledges(arrival), lost);
+            let said = (arrival.meta.share, acknowledges(arrival), lost);
             apportion::hear(self, now, id, said);
             if self.pass_on(now, id, stream, &ack, lost) {
                 return false;
@@ -161,7 +161,7 @@ fn acknowledges(arrival: &Arrival<'_>) -> bool {
     use fairlane_transport::Extension;
     match arrival.packet.extension {
         Extension::Acknowledge(aeth) => {
-            arrival.role == Role::Feedback || matches!(aeth.syndrome, Syndrome::Ack { .. })
+            arrival.meta.role == Role::Feedback || matches!(aeth.syndrome, Syndrome::Ack { .. })
         }
         _ => true,
     }

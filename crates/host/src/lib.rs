@@ -69,6 +69,7 @@
 
 extern crate alloc;
 
+mod admission;
 mod apportion;
 mod arrive;
 mod begin;
@@ -88,12 +89,13 @@ mod subflows;
 mod transmit;
 mod turns;
 
+pub use admission::{Admission, InTurn};
 pub use apportion::rate_at;
 pub use begin::{begin_sending, set_parameters};
 pub use counters::{Counters, Ledger, Tally};
 pub use nic::Host;
 pub use packet::{
-    Arrival, Departure, Event, Heard, Measured, NO_ECHO, Opening, PairId, Role, Start,
+    Arrival, Departure, Event, Heard, Measured, Meta, NO_ECHO, Opening, PairId, Role, Start,
 };
 pub use pair::Pair;
 pub use port::Port;

@@ -76,21 +76,19 @@ pub enum Role {
     Cnp,
 }
 
-/// No [echo](Arrival::echo).
+/// No [echo](Meta::echo).
 pub const NO_ECHO: u32 = u32::MAX;
 
-/// A packet that has arrived.
+/// What a NIC and its driver tell each other of a packet beside its transport headers, whichever way it goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
-    /// Its transport headers.
-    pub packet: &'a Packet,
-    /// What it is.
-    pub role: Role,
+pub struct Meta {
     /// The [flow](Opening::flow) that it belongs to.
     pub flow: FlowId,
     /// The tenant that it belongs to (its partition key).
     pub tenant: TenantId,
-    /// The traffic class that it came in.
+    /// What it is.
+    pub role: Role,
+    /// Its traffic class.
     pub class: u8,
     /// Its size on the wire.
     pub wire: u16,
@@ -111,6 +109,35 @@ pub struct Arrival<'a> {
     /// What the driver has of a packet that the answer to it brings back to its sender: telemetry, time
     /// stamp. [`NO_ECHO`] for nothing.
     pub echo: u32,
+}
+
+impl Meta {
+    /// Of a packet of a flow that says nothing else, and whose size isn't known yet.
+    #[inline]
+    pub const fn new(flow: FlowId, tenant: TenantId, role: Role, class: u8) -> Self {
+        Self {
+            flow,
+            tenant,
+            role,
+            class,
+            wire: 0,
+            marked: false,
+            again: false,
+            share: 0,
+            demand: None,
+            backlog: None,
+            echo: NO_ECHO,
+        }
+    }
+}
+
+/// A packet that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// Its transport headers.
+    pub packet: &'a Packet,
+    /// What else is known of it.
+    pub meta: Meta,
     /// In a reply, what the packet that it answers brought back.
     pub measured: Measured<'a>,
 }
@@ -131,7 +158,7 @@ pub struct Measured<'a> {
 pub struct Heard {
     /// Where its payload goes; `None` if it isn't to be placed.
     pub placement: Option<fairlane_transport::Placement>,
-    /// Whether its [echo](Arrival::echo) is under way back; else the driver may forget it.
+    /// Whether its [echo](Meta::echo) is under way back; else the driver may forget it.
     pub echoed: bool,
     /// Whether the time of a packet that is already paced has moved.
     pub shifted: bool,
@@ -142,34 +169,14 @@ pub struct Heard {
 pub struct Departure {
     /// The queue pair that sends it; perhaps closed by now if it is a reply.
     pub pair: PairId,
-    /// Its [flow](Opening::flow).
-    pub flow: FlowId,
     /// Its transport headers.
     pub packet: Packet,
-    /// What it is.
-    pub role: Role,
+    /// What else is to be known of it.
+    pub meta: Meta,
     /// Whether it goes from the responder of its connection to the requester.
     pub from_responder: bool,
-    /// The tenant that it belongs to.
-    pub tenant: TenantId,
-    /// The traffic class to send it in.
-    pub class: u8,
-    /// Its size on the wire.
-    pub wire: u16,
-    /// In a reply, the echo of a mark.
-    pub marked: bool,
-    /// Whether it was sent before.
-    pub again: bool,
     /// Whether it is the first transmission of the last packet of a work request.
     pub ends: bool,
-    /// As [`Arrival::share`].
-    pub share: u16,
-    /// As [`Arrival::demand`].
-    pub demand: Option<u16>,
-    /// As [`Arrival::backlog`].
-    pub backlog: Option<u32>,
-    /// In a reply, the [echo](Arrival::echo) of the packet that it answers.
-    pub echo: u32,
 }
 
 /// Something that an application hears of.
@@ -206,17 +213,7 @@ impl<'a> Arrival<'a> {
     pub const fn from_departure(departure: &'a Departure, measured: Measured<'a>) -> Self {
         Self {
             packet: &departure.packet,
-            role: departure.role,
-            flow: departure.flow,
-            tenant: departure.tenant,
-            class: departure.class,
-            wire: departure.wire,
-            marked: departure.marked,
-            again: departure.again,
-            share: departure.share,
-            demand: departure.demand,
-            backlog: departure.backlog,
-            echo: departure.echo,
+            meta: departure.meta,
             measured,
         }
     }

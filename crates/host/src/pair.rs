@@ -10,7 +10,7 @@ use fairlane_congestion::{Controller, NotificationPoint, Pacer, Window};
 use fairlane_transport::{Config, Outgoing, Requester, Responder};
 use fairlane_units::{Bytes, Duration, Psn, Rate, Time};
 
-use crate::packet::Opening;
+use crate::packet::{Meta, Opening, Role};
 use crate::settings::{Settings, Timers};
 use crate::subflows::Part;
 
@@ -74,6 +74,12 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// What is known of every packet that it sends.
+    #[inline]
+    pub(crate) const fn meta(&self, role: Role) -> Meta {
+        Meta::new(self.opening.flow, self.opening.tenant, role, self.class)
+    }
+
     /// Its requesting end.
     #[inline]
     pub const fn requester(&self) -> &Requester {

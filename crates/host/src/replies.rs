@@ -3,27 +3,22 @@
 use alloc::collections::VecDeque;
 
 use fairlane_transport::{Extension, Packet, Reply};
-use fairlane_units::{Bytes, FlowId, Psn, TenantId};
+use fairlane_units::{Bytes, Psn};
 use fairlane_wire::Opcode;
 
-use crate::packet::{Departure, NO_ECHO, PairId, Role};
+use crate::packet::{Departure, Meta, NO_ECHO, PairId, Role};
 use crate::settings::{AckPause, Settings};
 
 /// An answer to a packet that has come, small enough for one cache line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) pair: PairId,
-    pub(crate) flow: FlowId,
-    pub(crate) tenant: TenantId,
-    pub(crate) echo: u32,
+    /// But for its size.
+    pub(crate) meta: Meta,
     pub(crate) said: Said,
-    pub(crate) share: u16,
-    pub(crate) class: u8,
     /// The congestion control of the queue pair, by which its size is found.
     pub(crate) control: u8,
-    pub(crate) role: Role,
     pub(crate) from_responder: bool,
-    pub(crate) marked: bool,
 }
 
 const _: () = assert!(size_of::<Answer>() <= 64);
@@ -32,25 +27,16 @@ impl Answer {
     #[inline]
     fn departure(&self, settings: &Settings) -> Departure {
         let (sizes, packet) = (settings.sizes_of(self.control), self.said.packet());
+        let wire = match self.meta.role {
+            Role::Cnp => sizes.cnp,
+            _ => sizes.reply(packet.opcode),
+        };
         Departure {
-            wire: match self.role {
-                Role::Cnp => sizes.cnp,
-                _ => sizes.reply(packet.opcode),
-            },
             pair: self.pair,
-            flow: self.flow,
             packet,
-            role: self.role,
+            meta: Meta { wire, ..self.meta },
             from_responder: self.from_responder,
-            tenant: self.tenant,
-            class: self.class,
-            marked: self.marked,
-            again: false,
             ends: false,
-            share: self.share,
-            demand: None,
-            backlog: None,
-            echo: self.echo,
         }
     }
 }
@@ -154,7 +140,7 @@ impl Replies {
         let class = match settings.ack_pause {
             AckPause::Never => return true,
             AckPause::Class3 => 3,
-            AckPause::OwnClass => first.class,
+            AckPause::OwnClass => first.meta.class,
         };
         class == 0 || paused & 1 << class == 0
     }
@@ -173,7 +159,7 @@ impl Replies {
     pub(crate) fn clear(&mut self, mut lost: impl FnMut(u32)) {
         let answers = self.cnps.drain(..).chain(self.others.drain(..));
         answers
-            .map(|answer| answer.echo)
+            .map(|answer| answer.meta.echo)
             .filter(|&echo| echo != NO_ECHO)
             .for_each(&mut lost);
     }

@@ -4,9 +4,10 @@ use fairlane_transport::{Outgoing, Source};
 use fairlane_units::{Bytes, Time};
 use fairlane_wire::Opcode;
 
+use crate::admission::{Admission, InTurn};
 use crate::apportion::{self, Says};
 use crate::nic::Host;
-use crate::packet::{Departure, NO_ECHO, PairId, Role};
+use crate::packet::{Departure, Meta, PairId, Role};
 use crate::pair::{Pair, Stream};
 use crate::settings::Sizes;
 
@@ -14,11 +15,34 @@ impl Host {
     /// The next packet of a port, now that its transmitter is free: answers first, then queue pairs in turn.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, port: u8) -> Option<Departure> {
+        self.poll_admitted(now, port, &mut InTurn).ok().flatten()
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit), of queue pairs that somebody admits.
+    ///
+    /// # Errors
+    /// If a queue pair may send and isn't admitted: the time at which to ask again.
+    #[inline(always)]
+    pub fn poll_admitted(
+        &mut self,
+        now: Time,
+        port: u8,
+        admission: &mut impl Admission,
+    ) -> Result<Option<Departure>, Time> {
         if let Some(answer) = self.poll_answer(port) {
-            return Some(answer);
+            return Ok(Some(answer));
         }
-        let id = self.turn(now, port)?;
-        Some(self.transmit(now, id))
+        let (pairs, own) = (&mut self.pairs, &mut self.ports[usize::from(port)]);
+        let moved = |pair: u32, position| pairs[pair as usize].position = position;
+        let chosen = match own.overseen {
+            true => apportion::turn(self, now, port),
+            false => own.rounds.choose(now, moved).map(PairId),
+        };
+        let Some(chosen) = chosen else {
+            return Ok(None);
+        };
+        let id = admission.admit(now, self, chosen)?;
+        Ok(Some(self.transmit(now, id)))
     }
 
     /// The next answer of a port, if one may be sent.
@@ -48,17 +72,6 @@ impl Host {
         replies.behind(&self.settings, known)
     }
 
-    /// The queue pair whose turn it is at a port, if one may send.
-    #[inline]
-    pub fn turn(&mut self, now: Time, port: u8) -> Option<PairId> {
-        let (pairs, own) = (&mut self.pairs, &mut self.ports[usize::from(port)]);
-        if own.overseen {
-            return apportion::turn(self, now, port);
-        }
-        let moved = |pair: u32, position| pairs[pair as usize].position = position;
-        own.rounds.choose(now, moved).map(PairId)
-    }
-
     /// Whether a queue pair may send now.
     pub fn may_send(&self, now: Time, id: PairId) -> bool {
         let pair = &self.pairs[id.index()];
@@ -70,7 +83,7 @@ impl Host {
         pair.live && port.rounds.of(pair.class).is_available(pair.position, now) && !held
     }
 
-    /// The next packet of a queue pair whose [turn](Self::turn) it is.
+    /// The next packet of a queue pair whose turn it is.
     ///
     /// # Panics
     /// If it may not send.
@@ -139,12 +152,13 @@ impl Host {
             &outgoing,
             responds,
         );
-        self.ledger.on_packet(departure.tenant, departure.again);
+        self.ledger
+            .on_packet(departure.meta.tenant, departure.meta.again);
         self.ports[usize::from(pair.port)]
             .rounds
-            .on_sent(departure.class, departure.wire);
+            .on_sent(departure.meta.class, departure.meta.wire);
         if let Some(says) = self.charge(now, id, &departure) {
-            (departure.demand, departure.backlog) = says;
+            (departure.meta.demand, departure.meta.backlog) = says;
         }
         if !self.pairs[id.index()].config.service.is_reliable() {
             self.complete(id);
@@ -160,7 +174,7 @@ impl Host {
         if departure.packet.opcode == Opcode::RcReadRequest {
             return None;
         }
-        let size = Bytes::new(u64::from(departure.wire));
+        let size = Bytes::new(u64::from(departure.meta.wire));
         let pair = &self.pairs[id.index()];
         let mut says = None;
         if self.ports[usize::from(pair.port)].overseen {
@@ -194,24 +208,19 @@ fn depart(
 ) -> Departure {
     let again = outgoing.retransmitted;
     let packet = outgoing.packet;
+    let role = match responds {
+        true => Role::Response,
+        false => Role::Request,
+    };
     Departure {
-        wire: sizes.data(packet.opcode, packet.payload.get() as u16),
         pair: id,
-        flow: pair.opening.flow,
         packet,
-        role: match responds {
-            true => Role::Response,
-            false => Role::Request,
+        meta: Meta {
+            wire: sizes.data(packet.opcode, packet.payload.get() as u16),
+            again,
+            ..pair.meta(role)
         },
         from_responder: responds,
-        tenant: pair.opening.tenant,
-        class: pair.class,
-        marked: false,
-        again,
         ends: outgoing.ends && !again && !responds,
-        share: 0,
-        demand: None,
-        backlog: None,
-        echo: NO_ECHO,
     }
 }

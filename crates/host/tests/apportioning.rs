@@ -143,7 +143,7 @@ impl Star {
             let Some(departure) = self.hosts[from].poll_transmit(self.now, 0) else {
                 return;
             };
-            let size = Bytes::new(u64::from(departure.wire));
+            let size = Bytes::new(u64::from(departure.meta.wire));
             let span = size.serialization(RATE);
             self.free[from][0] = self.now + span;
             let payload = departure.packet.payload.get();
@@ -151,7 +151,7 @@ impl Star {
             if payload == 0 && self.chance() < self.loss {
                 continue;
             }
-            let flow = self.flows[departure.flow.index()];
+            let flow = self.flows[departure.meta.flow.index()];
             let to = match departure.from_responder {
                 true => flow.source,
                 false => flow.destination,
@@ -169,7 +169,7 @@ impl Star {
 
     fn arrive(&mut self, number: u64, to: usize) {
         let departure = self.packets.remove(&number).unwrap();
-        let ends = self.pairs[departure.flow.index()];
+        let ends = self.pairs[departure.meta.flow.index()];
         let pair = ends[usize::from(!departure.from_responder)];
         let arrival = Arrival::from_departure(&departure, Measured::default());
         let (memory, receives) = (&mut Unchecked, &mut Unchecked);
@@ -385,11 +385,15 @@ fn packets_say_what_the_mode_has_them_say() {
         assert!(!star.packets.is_empty());
         for packet in star.packets.values() {
             let data = packet.packet.opcode.has_payload();
-            assert_eq!(packet.demand.is_some(), data && mode.declares(), "{mode}");
+            assert_eq!(
+                packet.meta.demand.is_some(),
+                data && mode.declares(),
+                "{mode}"
+            );
             let backlog = data && mode.states_backlog();
-            assert_eq!(packet.backlog.is_some(), backlog, "{mode}");
-            let replies = packet.role == Role::Response;
-            assert_eq!(packet.share > 0, replies && mode.divides(), "{mode}");
+            assert_eq!(packet.meta.backlog.is_some(), backlog, "{mode}");
+            let replies = packet.meta.role == Role::Response;
+            assert_eq!(packet.meta.share > 0, replies && mode.divides(), "{mode}");
         }
     }
 }

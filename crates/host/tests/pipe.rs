@@ -167,14 +167,14 @@ impl World {
             let Some(mut departure) = self.hosts[from].poll_transmit(self.now, 0) else {
                 return;
             };
-            let size = Bytes::new(u64::from(departure.wire));
+            let size = Bytes::new(u64::from(departure.meta.wire));
             self.free[from] = self.now + size.serialization(RATE);
             self.bytes[from] += size.get();
             if self.chance() < self.pipe.loss {
                 continue;
             }
             let marks = self.chance() < self.pipe.marks;
-            departure.marked |= marks && departure.packet.opcode.has_payload();
+            departure.meta.marked |= marks && departure.packet.opcode.has_payload();
             let late = match self.chance() < 32 {
                 true => self.pipe.jitter * u64::from(self.chance()) / 256,
                 false => Duration::ZERO,
@@ -189,7 +189,7 @@ impl World {
 
     /// Has a packet that will be answered collect what a switch would tell of its port.
     fn stamp(&mut self, from: usize, departure: &mut Departure) {
-        if departure.role != Role::Request && !departure.packet.opcode.has_payload() {
+        if departure.meta.role != Role::Request && !departure.packet.opcode.has_payload() {
             return;
         }
         let mut telemetry = Telemetry::EMPTY;
@@ -201,16 +201,17 @@ impl World {
         };
         telemetry.push(from as u32, hop);
         let sent = self.now;
-        departure.echo = self.sent as u32;
+        departure.meta.echo = self.sent as u32;
         self.stamps
-            .insert(departure.echo, Stamp { sent, telemetry });
+            .insert(departure.meta.echo, Stamp { sent, telemetry });
     }
 
     fn arrive(&mut self, number: u64, to: usize) {
         let departure = self.packets.remove(&number).unwrap();
-        let answers = departure.role != Role::Request && !departure.packet.opcode.has_payload();
+        let answers =
+            departure.meta.role != Role::Request && !departure.packet.opcode.has_payload();
         let stamp = match answers {
-            true => self.stamps.remove(&departure.echo),
+            true => self.stamps.remove(&departure.meta.echo),
             false => None,
         };
         let measured = stamp.as_ref().map_or_else(Measured::default, |stamp| {
@@ -227,7 +228,7 @@ impl World {
             }
         });
         let arrival = Arrival::from_departure(&departure, measured);
-        let pair = self.pairs[to][departure.flow.index()];
+        let pair = self.pairs[to][departure.meta.flow.index()];
         let (memory, receives) = (&mut Unchecked, &mut Unchecked);
         self.hosts[to].on_packet(self.now, pair, &arrival, memory, receives);
     }

@@ -87,9 +87,9 @@ impl Hosts {
             let Some(departure) = self.hosts[from].poll_transmit(self.now, port) else {
                 continue;
             };
-            assert_eq!(departure.flow.get(), u32::from(port), "{departure:?}");
+            assert_eq!(departure.meta.flow.get(), u32::from(port), "{departure:?}");
             self.sent[from][usize::from(port)] += 1;
-            let pair = self.pairs[1 - from][departure.flow.index()];
+            let pair = self.pairs[1 - from][departure.meta.flow.index()];
             let arrival = Arrival::from_departure(&departure, Measured::default());
             let (memory, receives) = (&mut Unchecked, &mut Unchecked);
             self.hosts[1 - from].on_packet(self.now, pair, &arrival, memory, receives);

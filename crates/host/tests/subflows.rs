@@ -68,16 +68,16 @@ impl Hosts {
         loop {
             for from in [0, 1] {
                 while let Some(departure) = self.hosts[from].poll_transmit(self.now, 0) {
-                    let flow = departure.flow.index();
+                    let flow = departure.meta.flow.index();
                     if from == 0 {
-                        sent[flow] += u64::from(departure.wire);
+                        sent[flow] += u64::from(departure.meta.wire);
                     }
                     let measured = Measured {
                         round_trip: Some(Duration::from_us(8)),
                         ..Measured::default()
                     };
                     let mut arrival = Arrival::from_departure(&departure, measured);
-                    arrival.marked |= from == 0 && marked == Some(flow);
+                    arrival.meta.marked |= from == 0 && marked == Some(flow);
                     let (memory, receives) = (&mut Unchecked, &mut Unchecked);
                     let pair = self.pairs[1 - from][flow];
                     self.hosts[1 - from].on_packet(self.now, pair, &arrival, memory, receives);

@@ -193,7 +193,7 @@ impl PacketRecord {
     }
 
     /// Its tenant, if it is of hosts.
-    pub(crate) const fn tenant(&self) -> TenantId {
+    pub const fn tenant(&self) -> TenantId {
         TenantId::new(self.tenant as u32)
     }
 

@@ -1,7 +1,7 @@
 //! Drives the NICs: work requests, and packets that wait for the state of their connection.
 
 use fairlane_engine::{Engine, Event};
-use fairlane_host::{Host, PairId};
+use fairlane_host::{Admission, Host, PairId};
 use fairlane_network::Network;
 use fairlane_network::waking::Waking;
 use fairlane_units::{HostId, QpId, Time};
@@ -198,26 +198,30 @@ impl Endpoints {
         let wake = &mut self.pipelines[host.index()].receiving;
         wake.arm(engine, at, rank, Waking::Unit.component(number));
     }
+}
 
-    /// The queue pair that sends in place of the one in turn, once the NIC has the state of a connection for
-    /// it; else when that will be there. Connections of single messages need none: then `pair` is none.
-    ///
-    /// # Errors
-    /// The time to wait for.
-    pub(crate) fn with_context(
-        &mut self,
-        nic: &Host,
-        host: HostId,
-        plane: u8,
-        now: Time,
-        chosen: PairId,
-        pair: Option<QpId>,
-    ) -> Result<PairId, Time> {
-        if !self.cached {
+/// A NIC that sends only for connections whose state it has.
+pub(crate) struct Contexts<'a> {
+    pub(crate) host: HostId,
+    pub(crate) plane: u8,
+    pub(crate) traffic: &'a Traffic,
+    pub(crate) endpoints: &'a mut Endpoints,
+}
+
+impl Admission for Contexts<'_> {
+    /// Connections of single messages need no state.
+    fn admit(&mut self, now: Time, nic: &Host, chosen: PairId) -> Result<PairId, Time> {
+        let Endpoints {
+            cached,
+            costs,
+            pipelines,
+            ..
+        } = self.endpoints;
+        if !*cached {
             return Ok(chosen);
         }
-        let pipeline = &mut self.pipelines[host.index()];
-        let transmitter = &mut pipeline.transmitters[usize::from(plane)];
+        let pipeline = &mut pipelines[self.host.index()];
+        let transmitter = &mut pipeline.transmitters[usize::from(self.plane)];
         if now < transmitter.stalled {
             return Err(transmitter.stalled);
         }
@@ -226,14 +230,15 @@ impl Endpoints {
         {
             return Ok(granted);
         }
-        let Some(pair) = pair else {
+        let flow = nic.pair(chosen).opening().flow;
+        let Some(pair) = self.traffic.kind(flow).qp() else {
             return Ok(chosen);
         };
-        let ready = pipeline.context(&self.costs, now, pair);
+        let ready = pipeline.context(costs, now, pair);
         if ready <= now {
             return Ok(chosen);
         }
-        pipeline.transmitters[usize::from(plane)] = Transmitter {
+        pipeline.transmitters[usize::from(self.plane)] = Transmitter {
             granted: Some(chosen),
             stalled: ready,
         };

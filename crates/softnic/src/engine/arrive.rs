@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use fairlane_host::{Arrival, Heard, Measured, NO_ECHO, PairId, Role};
+use fairlane_host::{Arrival, Heard, Measured, Meta, PairId, Role};
 use fairlane_transport::{Extension, Packet, Placement, Service, State, Status};
 use fairlane_units::{Bytes, FlowId, TenantId, Time};
 use fairlane_wire::{
@@ -97,17 +97,11 @@ impl Engine {
         self.count((slot, id), role, &transport);
         let arrival = Arrival {
             packet: &transport,
-            role,
-            flow: FlowId::new(slot),
-            tenant: TenantId::new(0),
-            class: 0,
-            wire: (incoming.bytes.len() + AROUND) as u16,
-            marked: incoming.marked && role != Role::Cnp,
-            again: false,
-            share: 0,
-            demand: None,
-            backlog: None,
-            echo: NO_ECHO,
+            meta: Meta {
+                wire: (incoming.bytes.len() + AROUND) as u16,
+                marked: incoming.marked && role != Role::Cnp,
+                ..Meta::new(FlowId::new(slot), TenantId::new(0), role, 0)
+            },
             measured: Measured::default(),
         };
         let heard = self.hand_over(now, slot, id, &arrival);

@@ -77,7 +77,7 @@ impl Engine {
         batches: &mut Batches,
     ) {
         let (now, source) = (self.now, self.host.source());
-        let slot = departure.flow.get();
+        let slot = departure.meta.flow.get();
         // An answer may have waited longer than its queue pair has been there.
         let known = self.pairs.get(slot);
         if known.is_none_or(|pair| pair.host != Some(departure.pair)) {
@@ -88,7 +88,7 @@ impl Engine {
             // What it confirms may not have come to its place.
             return;
         }
-        let requests = departure.role == Role::Request;
+        let requests = departure.meta.role == Role::Request;
         if let Some((_, left)) = self.turn.as_mut().filter(|_| requests) {
             *left -= 1;
         }
@@ -109,7 +109,7 @@ impl Engine {
             destination: pair.peer.number,
             partition_key: pair.options.partition,
         };
-        let headers = match departure.role {
+        let headers = match departure.meta.role {
             Role::Cnp => Ok(Headers {
                 bth: Cnp::bth(ends.destination, ends.partition_key),
                 extension: Wire::Cnp(Cnp),
@@ -180,15 +180,15 @@ impl Engine {
             _ => self.host.fail(now, departure.pair),
         }
         self.hear_events(now, None);
-        self.follow(departure.flow.get(), now);
+        self.follow(departure.meta.flow.get(), now);
     }
 
     fn count_departure(&mut self, departure: &Departure, words: usize) {
-        figures::count_at(self, departure.flow.get(), |counters| {
+        figures::count_at(self, departure.meta.flow.get(), |counters| {
             counters.port_xmit_data += words as u64;
             counters.sent_pkts += 1;
-            counters.completer_retry_err += u64::from(departure.again);
-            counters.np_cnp_sent += u64::from(departure.role == Role::Cnp);
+            counters.completer_retry_err += u64::from(departure.meta.again);
+            counters.np_cnp_sent += u64::from(departure.meta.role == Role::Cnp);
         });
         if let Extension::Acknowledge(aeth) = departure.packet.extension {
             let counts: fn(&mut Counters) = match aeth.syndrome {
@@ -199,7 +199,7 @@ impl Engine {
                 }
                 _ => return,
             };
-            figures::count_at(self, departure.flow.get(), counts);
+            figures::count_at(self, departure.meta.flow.get(), counts);
         }
     }
 }
