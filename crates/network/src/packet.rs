@@ -431,7 +431,7 @@ impl PacketPool {
     }
 }
 
-/// A first-in-first-out list of packets, linked through [`PacketRecord::next`].
+/// A first-in-first-out list of packets, linked through the packets.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketList {
     pub(crate) head: u32,

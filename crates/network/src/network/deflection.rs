@@ -1,6 +1,6 @@
 //! Flows that are moved in order: what that does to packets, queues and timers.
 //!
-//! `forwarding/iofd/` decides. [`steer`] asks which way data takes at a switch, [`last`] what the last one holds.
+//! `forwarding/iofd/` decides. `steer` asks which way data takes at a switch, `last` what the last one holds.
 
 mod last;
 mod steer;
