@@ -5,6 +5,7 @@ mod collective;
 use std::collections::BTreeMap;
 
 use fairlane_network::capture::CaptureRecord;
+use fairlane_network::five_tuple::FiveTuple;
 use fairlane_network::path::Path;
 use fairlane_network::records::{ContendedPort, Flux, PauseRecord, PortInfo, TraceRecord};
 use fairlane_scenario::Verb;
@@ -38,6 +39,8 @@ pub struct Results {
     pub rates: Vec<RateRecord>,
     /// Packets that passed captured ports, in order of time.
     pub capture: Vec<CaptureRecord>,
+    /// If packets were captured, the five-tuples of their flows from the requester to the responder, by flow.
+    pub tuples: Vec<FiveTuple>,
     /// Applications of `key-value` workloads, by workload, host and number.
     pub applications: Vec<ApplicationRecord>,
     /// NICs of hosts, if there is a `key-value` workload.

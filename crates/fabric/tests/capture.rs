@@ -261,3 +261,25 @@ fn a_packet_counts_the_switches_it_has_passed() {
     ];
     assert!(there.eq(expected));
 }
+
+/// Their flows are numbered behind messages, as their operations are.
+#[test]
+fn packets_of_applications_go_between_their_hosts() {
+    let clients =
+        "kind = \"key-value\"\nclients = \"0-2\"\nservers = \"3\"\nsize = \"2kB\"\ncount = 4\n";
+    let text = format!("{}[[workload]]\n{clients}", star(4));
+    let results = run(&loaded(
+        &text,
+        &["capture=[\"host:0\", \"host:1\", \"host:2\"]"],
+    ));
+    let mut seen = 0;
+    for record in &results.capture {
+        let host = results.ports[record.port.index()].node;
+        let transport = record.packet.transport().unwrap();
+        let tuple = results.tuples[transport.flow.index()];
+        assert_eq!((tuple.source, tuple.destination.get()), (host, 3));
+        assert_eq!(record.outbound, !transport.from_responder);
+        seen += 1;
+    }
+    assert!(seen > 3 * 4 * 2);
+}

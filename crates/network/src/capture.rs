@@ -132,8 +132,9 @@ impl Capture {
         }
     }
 
+    /// Whether any port is captured.
     #[inline]
-    pub(crate) fn is_on(&self) -> bool {
+    pub fn is_on(&self) -> bool {
         !self.ports.is_empty()
     }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use fairlane_fabric::forwarding::FiveTuple;
 use fairlane_fabric::{
     CaptureRecord, CapturedPacket, CapturedTransport, Ending, Flux, MessageRecord, Outcome,
     PortInfo, PortSeries, Results, Signals, Totals,
@@ -118,6 +119,15 @@ fn captured() -> impl Strategy<Value = CaptureRecord> {
     )
 }
 
+fn tuple(flow: u32) -> FiveTuple {
+    FiveTuple {
+        source: NodeId::new(flow),
+        destination: NodeId::new(8),
+        source_port: 10_000,
+        destination_port: 4791,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -126,8 +136,8 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let file = |name: &str| directory.path().join(name);
         let results = Results {
-            messages: vec![message(1, None), message(0, Some(9_000))],
             capture: records.clone(),
+            tuples: [0, 1].map(tuple).to_vec(),
             ..results()
         };
         fs::write(file("scenario.toml"), "capture = [\"switch:1\"]").unwrap();
@@ -267,6 +277,7 @@ fn results() -> Results {
         pauses: Vec::new(),
         link_changes: Vec::new(),
         capture: Vec::new(),
+        tuples: Vec::new(),
     }
 }
 

@@ -53,6 +53,8 @@ impl World {
         messages.extend(self.unfinished_operations());
         let multipath = self.multipath.as_deref();
         let multipath = multipath.map(|all| all.record(&self.net));
+        let flows = self.traffic.flows().filter(|_| self.net.capture.is_on());
+        let tuples = flows.map(|flow| self.net.flow(flow).tuple).collect();
         let (endpoints, now) = (self.endpoints.as_deref(), self.net.now());
         Results {
             applications: endpoints.map_or_else(Vec::new, |all| all.application_records(now)),
@@ -78,6 +80,7 @@ impl World {
             pauses: self.net.pauses.entries,
             link_changes: self.faults.past.iter().map(link_change).collect(),
             rates: self.rates.map_or_else(Vec::new, |all| all.records.entries),
+            tuples,
             capture: self.net.capture.records.entries,
         }
     }

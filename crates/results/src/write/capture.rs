@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use fairlane_fabric::forwarding::FiveTuple;
 use fairlane_fabric::{
-    CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport, MessageRecord, PortInfo,
-    Results,
+    CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport, PortInfo, Results,
 };
 use fairlane_units::{Bytes, NodeId};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
@@ -13,11 +13,11 @@ use crate::column::{Column, Table, columns};
 use crate::error::Error;
 use crate::write::parquet;
 
-/// A captured packet with its port and its message.
+/// A captured packet with its port, and the five-tuple of its flow from the requester to the responder.
 pub(crate) struct Row<'a> {
     record: CaptureRecord,
     port: &'a PortInfo,
-    message: Option<&'a MessageRecord>,
+    tuple: Option<FiveTuple>,
 }
 
 impl Row<'_> {
@@ -42,10 +42,10 @@ impl Row<'_> {
 
     /// Node numbers of the packet's sender and receiver.
     fn ends(&self) -> Option<[NodeId; 2]> {
-        let (message, transport) = (self.message?, self.record.packet.transport()?);
+        let (tuple, transport) = (self.tuple?, self.record.packet.transport()?);
         Some(match transport.from_responder {
-            true => [message.destination, message.source],
-            false => [message.source, message.destination],
+            true => [tuple.destination, tuple.source],
+            false => [tuple.source, tuple.destination],
         })
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn columns<'a>() -> [Column<Row<'a>>; 24] {
         message: Option<u32> = |r| r.transport(|t| t.flow.get()),
         source: Option<u32> = |r| r.ends().map(|[source, _]| source.get()),
         destination: Option<u32> = |r| r.ends().map(|[_, destination]| destination.get()),
-        source_port: Option<u16> = |r| r.message.map(|message| message.source_port),
+        source_port: Option<u16> = |r| r.tuple.map(|tuple| tuple.source_port),
         from_responder: bool = |r| r.flag(|t| t.from_responder),
         opcode: Option<u8> = |r| r.transport(|t| t.opcode.code()),
         psn: Option<u32> = |r| r.transport(|t| t.psn.get()),
@@ -117,14 +117,13 @@ pub(crate) fn with_table<T>(
     results: &Results,
     fill: impl FnOnce(&Table<'_, Row<'_>>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let by_id = by_id(&results.messages);
     let row = |number: usize| {
         let record = results.capture[number];
         let transport = record.packet.transport();
         Row {
             record,
             port: &results.ports[record.port.index()],
-            message: transport.and_then(|transport| *by_id.get(transport.flow.index())?),
+            tuple: transport.and_then(|it| results.tuples.get(it.flow.index()).copied()),
         }
     };
     fill(&Table {
@@ -132,14 +131,4 @@ pub(crate) fn with_table<T>(
         rows: results.capture.len(),
         row: &row,
     })
-}
-
-/// Messages, which come in the order of their end, by number.
-fn by_id(messages: &[MessageRecord]) -> Vec<Option<&MessageRecord>> {
-    let count = messages.iter().map(|message| message.id.index() + 1).max();
-    let mut by_id = vec![None; count.unwrap_or(0)];
-    for message in messages {
-        by_id[message.id.index()] = Some(message);
-    }
-    by_id
 }
