@@ -40,6 +40,9 @@ const LAYERS: [&[&str]; 8] = [
 const SIMULATED: [&str; 4] = ["engine", "network", "fabric", "attacks"];
 const REAL: [&str; 5] = ["softnic", "verbs", "rdmacm", "mpverbs", "agent"];
 
+/// Crates that drive links and switches: others see them through these.
+const DRIVERS_OF_NETWORK: [&str; 1] = ["fabric"];
+
 /// Crates that talk to the operating system or to C, and may hold `unsafe` code.
 const MAY_BE_UNSAFE: [&str; 7] = [
     "softnic",
@@ -112,6 +115,8 @@ fn complaint(name: &str, used: &str) -> Option<String> {
         Some(format!(
             "{name} uses {used}: simulated and real world don't know each other"
         ))
+    } else if used == "network" && !DRIVERS_OF_NETWORK.contains(&name) {
+        Some(format!("{name} uses {used}, which `fabric` drives"))
     } else {
         None
     }
@@ -138,6 +143,7 @@ fn a_wrong_arrow_is_found() {
         ("units", "engine"),
         ("engine", "congestion"),
         ("fabric", "softnic"),
+        ("attacks", "network"),
     ] {
         assert!(complaint(name, used).is_some(), "{name} -> {used}");
     }

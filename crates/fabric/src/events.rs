@@ -1,11 +1,12 @@
-//! Which events about the run as a whole there are.
+//! Events of the run as a whole.
 
 use fairlane_network::waking::INDEX_BITS;
 
-/// Of [`Waking::Client`](fairlane_network::waking::Waking::Client), added to the number of a host: the thread that drives its connections with several paths.
+/// Added to the number of a host in events that wake a [client](fairlane_network::waking::Waking::Client): they wake the thread
+/// that drives its connections with several paths.
 pub(crate) const LIBRARY: u32 = 1 << (INDEX_BITS - 1);
 
-/// Indices of [`Waking::Control`](fairlane_network::waking::Waking::Control) beside those of [the network](fairlane_network::waking::timer), 8 and 11.
+/// Indices of [control events](fairlane_network::waking::Waking::Control) beside [the network's own](fairlane_network::waking::timer).
 pub(crate) mod control {
     /// The next messages are due.
     pub(crate) const DUE: u32 = 0;
@@ -17,15 +18,15 @@ pub(crate) mod control {
     pub(crate) const FAULT: u32 = 3;
     /// The time series gets a row.
     pub(crate) const SAMPLE: u32 = 4;
-    /// Has anything progressed?
+    /// The periodic check for lack of progress.
     pub(crate) const WATCH: u32 = 5;
     /// The scenario's end.
     pub(crate) const STOP: u32 = 6;
     /// A host that misuses pauses sends a frame.
     pub(crate) const STORM: u32 = 7;
-    /// A host hears of another out of band.
+    /// A notice has arrived out of band.
     pub(crate) const NOTICE: u32 = 9;
-    /// Rates of messages are looked at.
+    /// Rates of messages are recorded.
     pub(crate) const RATES: u32 = 10;
     /// The time series of chosen ports gets a row.
     pub(crate) const CHOSEN: u32 = 12;

@@ -8,9 +8,9 @@
 //! What this crate refuses: to contain a protocol rule, to read a real clock, to allocate, hash or
 //! dispatch dynamically on the way of a packet, to hold state outside of [`Simulation`].
 //!
-//! Parts: links and switches (`network`), NICs (`hosts`, `nic`), applications behind queue pairs that stay
-//! open (`endpoint`), these three and the run as a whole (`world`); shortest paths (`routing`), what an empty
-//! fabric does (`baseline`), several threads (`parts`).
+//! Parts: links and switches (the crate `fairlane-network`), NICs (`hosts`, `nic`), applications behind queue pairs that
+//! stay open (`endpoint`), connections with several paths (`multipath`), these four and the run as a whole (`world`);
+//! messages and the flows that carry them (`traffic`), what an empty fabric does (`baseline`), several threads (`parts`).
 #![forbid(unsafe_code)]
 
 mod baseline;

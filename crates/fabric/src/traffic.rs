@@ -54,7 +54,7 @@ pub(crate) struct Traffic {
     kinds: Vec<FlowKind>,
     carriers: Carriers,
     /// Whether work requests of paths pass a NIC with costs, as those of applications do.
-    pub(crate) paths_pay: bool,
+    paths_pay: bool,
     /// What profile and scenario make of the fabric.
     pub(crate) rules: Arc<Rules>,
     /// Congestion controls of some messages, with rules of their own.
@@ -185,7 +185,7 @@ impl Traffic {
         FlowId::new(self.carriers.first_of(message).get())
     }
 
-    /// How many messages a flow carries that isn't a queue pair of applications or a path.
+    /// How many messages a flow carries; of queue pairs that stay open nothing is known beforehand.
     pub(crate) fn message_count(&self, flow: FlowId) -> u32 {
         match self.kind(flow) {
             FlowKind::Shared(first) => self.carriers.count(first),

@@ -127,7 +127,7 @@ impl LiveNetwork {
     /// belong to it. The number of a flow that is [closed](Self::close) may be given again.
     ///
     /// # Errors
-    /// If the ends aren't ports of two hosts, or data would be in a class that hosts don't send in.
+    /// If the ends aren't ports of two hosts, data would be in a class that hosts don't send in, or there is no such tenant.
     pub fn open(
         &mut self,
         tuple: FiveTuple,
@@ -144,6 +144,7 @@ impl LiveNetwork {
             return Err(Error::new("flow", message, "name two hosts"));
         }
         self.check_class(class)?;
+        self.check_tenant(tenant)?;
         let flow = self.flows.open(tenant);
         self.net.set_flow(flow, Flow::new(tuple, ports, class));
         Ok(flow)
@@ -164,20 +165,24 @@ impl LiveNetwork {
     }
 
     fn check_class(&self, class: u8) -> Result<(), Error> {
-        if class != 0
-            && self
-                .net
-                .settings
-                .classes
-                .checked_shr(class.into())
-                .unwrap_or(0)
-                & 1
-                == 1
-        {
+        let sends = u32::from(self.net.settings.classes) >> class.min(8) & 1 == 1;
+        if sends && class != 0 {
             return Ok(());
         }
         let message = format!("is in class {class}, in which hosts don't send");
         let hint = "name the class when the network is made: buffers are divided among classes";
+        Err(Error::new("flow", message, hint))
+    }
+
+    /// Where there are several tenants, packets are counted by tenant.
+    fn check_tenant(&self, tenant: TenantId) -> Result<(), Error> {
+        let ledger = self.net.counters.ledger.as_deref();
+        let count = ledger.map_or(1, |ledger| ledger.tallies.len());
+        if tenant.index() < count {
+            return Ok(());
+        }
+        let message = format!("belongs to tenant {tenant}, expected 0 to {}", count - 1);
+        let hint = "a tenant's number is its place in the scenario";
         Err(Error::new("flow", message, hint))
     }
 
@@ -238,14 +243,20 @@ impl LiveNetwork {
         Ok(())
     }
 
-    /// Has the switch at the other end of a host's port pause a class of what it sends there, or ends that. It must be
-    /// repeated only if the link goes down.
+    /// Has the switch at the other end of a host's port pause a class of what it sends there, or ends that. A link that goes
+    /// down ends all pauses.
+    ///
+    /// # Panics
+    /// If there is no such port.
     pub fn pause(&mut self, port: PortId, class: u8, pause: bool) {
         self.net.queue_pause(port.get(), class, pause);
         self.send_from_host(port.get());
     }
 
     /// Bytes that wait at a host's port: back pressure for whoever hands in packets there.
+    ///
+    /// # Panics
+    /// If there is no such port.
     pub fn waiting(&self, port: PortId) -> Bytes {
         Bytes::new(self.net.ports[port.index()].waiting)
     }
@@ -287,7 +298,11 @@ impl LiveNetwork {
         }
     }
 
-    /// A link goes down, with what it carries and what waits for it, or comes back; routes change at once.
+    /// A link, the one of ports 2 `link` and 2 `link` + 1, goes down with what it carries and what waits for it, or comes back;
+    /// routes change at once.
+    ///
+    /// # Panics
+    /// If there is no such link.
     pub fn change_link(&mut self, link: u32, up: bool, mut deliver: impl FnMut(Delivery<'_>)) {
         self.net.change_link(link, up);
         self.net.reroute();

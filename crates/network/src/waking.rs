@@ -75,7 +75,8 @@ impl Waking {
     }
 }
 
-/// Indices of [`Waking::Control`] that are the network's own; the driver has others.
+/// Indices of [`Waking::Control`] that are the network's own; the driver has others. They don't follow each other, since the order of
+/// simultaneous events is that of indices.
 pub mod timer {
     /// The watchdog of a port looks at it.
     pub const WATCHDOG: u32 = 8;

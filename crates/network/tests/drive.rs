@@ -3,11 +3,11 @@
 use fairlane_congestion::TelemetryFormat;
 use fairlane_network::Delivery;
 use fairlane_network::packet::{Kind, Side};
-use fairlane_units::{Bytes, PortId, Time};
+use fairlane_units::{Bytes, PortId, TenantId, Time};
 use fairlane_wire::Opcode;
 use proptest::prelude::*;
 
-use crate::driver::{Driver, Out, data};
+use crate::driver::{self, Driver, Out, data};
 
 const STAR: &str =
     r#"{ kind = "star", hosts = 3, host_link = { rate = "100Gbps", delay = "1us" } }"#;
@@ -159,6 +159,15 @@ fn what_can_not_be_is_refused_by_name() {
         refused[2].contains("has node 1 at both ends"),
         "{refused:?}"
     );
+    let strange = driver
+        .net
+        .open(driver::tuple(0, 1), [0, 0], 3, TenantId::new(1));
+    assert!(
+        strange
+            .unwrap_err()
+            .to_string()
+            .contains("belongs to tenant 1")
+    );
     let flow = driver.open(0, 1).unwrap();
     let packet = data(flow);
     let mut refusal =
@@ -257,8 +266,6 @@ proptest! {
                         flows.push(flow);
                     }
                 }
-                // Switches that move flows in order know beforehand whether links change.
-                Act::Link { .. } if forwarding == "iofd" => {}
                 Act::Link { link, up } => {
                     driver.change_link(link, up);
                 }

@@ -69,12 +69,7 @@ impl Driver {
     }
 
     pub(crate) fn open(&mut self, source: u32, destination: u32) -> Result<FlowId, Error> {
-        let tuple = FiveTuple {
-            source: NodeId::new(source),
-            destination: NodeId::new(destination),
-            source_port: 0xc000,
-            destination_port: 4791,
-        };
+        let tuple = tuple(source, destination);
         self.net.open(tuple, [0, 0], 3, TenantId::new(0))
     }
 
@@ -116,6 +111,16 @@ impl Driver {
             _ => None,
         });
         attachments.collect()
+    }
+}
+
+/// The headers of packets between two nodes.
+pub(crate) fn tuple(source: u32, destination: u32) -> FiveTuple {
+    FiveTuple {
+        source: NodeId::new(source),
+        destination: NodeId::new(destination),
+        source_port: 0xc000,
+        destination_port: 4791,
     }
 }
 
