@@ -65,11 +65,11 @@ pub struct Network {
     pub plan: Plan,
     /// How each switch chooses, by number.
     pub forwarders: Vec<Forwarder>,
-    /// If they move flows in order.
+    /// The moves of flows off hot ports, if switches deflect in order.
     pub deflection: Option<Box<Deflection>>,
-    /// Which part of the whole this is.
+    /// Which part of the fabric this network is, if it is split.
     pub place: Place,
-    /// What was counted.
+    /// Counters of packets, drops, marks and pauses.
     pub counters: Counters,
     /// Whether transmissions are captured or counted by tenant.
     pub(crate) observed: bool,

@@ -23,7 +23,7 @@ pub use fairlane_congestion::CLASSES;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Queue {
     pub(crate) packets: PacketList,
-    /// Bytes of the packets.
+    /// Bytes that wait in the queue.
     pub bytes: u32,
 }
 
@@ -57,7 +57,7 @@ pub struct Port {
     pub(crate) tenants: Option<Box<TenantUse>>,
     /// The port at the other end.
     pub peer: u32,
-    /// Host or switch number, depending on `on_switch`; that of the peer likewise.
+    /// The number of the port's node among hosts, or among switches if `on_switch`.
     pub owner: u32,
     /// The number of the node at the other end among hosts, or among switches.
     pub peer_owner: u32,
@@ -65,19 +65,19 @@ pub struct Port {
     /// switch pauses this port.
     pub(crate) headroom_limit: u32,
     pub(crate) threshold_shift: u8,
-    /// Whether this port and its peer are on switches.
+    /// Whether the port is on a switch.
     pub on_switch: bool,
     pub(crate) peer_on_switch: bool,
     /// Classes of which the switch at the other end has paused this port, as that switch sees it: the
     /// pause frame may still be on its way.
     pub pausing: u8,
-    /// Whether its link is up.
+    /// Whether the link is up.
     pub up: bool,
     /// Whether the link loses packets.
     pub(crate) loses: bool,
     /// Whether the other end is in another part of the fabric.
     pub crosses: bool,
-    /// Classes with packets, and classes that the peer has paused, as bit sets.
+    /// Classes with waiting packets, as a bit set.
     pub nonempty: u8,
     /// Classes that the peer has paused, as a bit set.
     pub paused: u8,
@@ -104,20 +104,20 @@ pub struct Port {
     pub waiting: u64,
     /// The packets of classes above 0, if ingress ports take turns.
     pub(crate) fair: Option<Box<FairQueues>>,
-    /// What waits, by class.
+    /// The queues, by class.
     pub queues: [Queue; CLASSES],
-    /// When packets are marked.
+    /// The queue lengths between which packets are marked.
     pub marking: Marking,
     pub(crate) ingress: [Ingress; CLASSES],
     memo: [(u32, Duration); 2],
-    /// The node that it belongs to.
+    /// The number of the port's node in the topology.
     pub node: u32,
-    /// The rate of its link.
+    /// The rate of the link.
     pub rate: Rate,
     pub(crate) marks: Stream,
     pub(crate) losses: Stream,
     scheduler: Option<Box<ClassScheduler>>,
-    /// The part of packets that its link loses.
+    /// The share of packets that the link loses, from 0 to 1.
     pub loss_rate: f64,
     // Counters.
     /// Packets that were marked.
@@ -204,7 +204,7 @@ impl Port {
         }
     }
 
-    /// The node that it belongs to.
+    /// The number of the port's node in the topology.
     pub const fn node(&self) -> NodeId {
         NodeId::new(self.node)
     }

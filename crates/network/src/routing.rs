@@ -28,7 +28,7 @@ pub struct Edge {
 pub struct HostPort {
     /// The host.
     pub host: NodeId,
-    /// Its port, counted from 0.
+    /// The host's port, counted from 0.
     pub port: u8,
 }
 
@@ -37,12 +37,12 @@ pub struct HostPort {
 pub struct Leg {
     /// Addresses and ports.
     pub tuple: FiveTuple,
-    /// That they leave by, and that they come to.
+    /// The port that the packets leave by, and the port that they come to.
     pub ports: PortPair,
 }
 
 impl Leg {
-    /// Where they leave.
+    /// The port of a host that the packets leave by.
     pub const fn from(&self) -> HostPort {
         HostPort {
             host: self.tuple.source,
@@ -50,7 +50,7 @@ impl Leg {
         }
     }
 
-    /// Where they go.
+    /// The port of a host that the packets go to.
     pub const fn to(&self) -> HostPort {
         HostPort {
             host: self.tuple.destination,
@@ -68,10 +68,10 @@ impl Leg {
     }
 }
 
-/// Rate and delay of a hop.
+/// Rate and delay of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Its rate.
+    /// The rate of the link.
     pub rate: Rate,
     /// Propagation, in picoseconds.
     pub delay: u64,
@@ -88,11 +88,11 @@ pub struct Graph {
     pub is_switch: Vec<bool>,
     /// By link, whether it is up.
     pub link_up: Vec<bool>,
-    /// Rate and delay of each link, in picoseconds.
+    /// By link, the rate.
     pub rates: Vec<Rate>,
     /// By link, propagation in picoseconds.
     pub delays: Vec<u64>,
-    /// How many planes there are, and the most ports of a host.
+    /// How many planes the fabric has.
     pub planes: u8,
     /// The most ports that a host has.
     pub ports: u8,
