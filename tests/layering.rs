@@ -29,7 +29,7 @@ const LAYERS: [&[&str]; 8] = [
         "explain",
         "traces",
     ],
-    &["host", "network", "drum-file", "cases"],
+    &["nic", "network", "drum-file", "cases"],
     &["fabric", "softnic", "harness"],
     &["attacks", "results", "verbs", "rdmacm", "mpverbs", "agent"],
     &["experiments"],
@@ -66,7 +66,7 @@ const NO_STD: [&str; 10] = [
     "engine",
     "transport",
     "cm",
-    "host",
+    "nic",
 ];
 
 /// Members beside the product.

@@ -20,7 +20,7 @@ const LIBRARIES: [&str; 8] = [
     "engine",
     "transport",
     "cm",
-    "host",
+    "nic",
 ];
 /// What a module begins with, its version included.
 const MAGIC: [u8; 8] = *b"\0asm\x01\0\0\0";

@@ -4,13 +4,13 @@ mod nics;
 
 use std::sync::Arc;
 
-use fairlane_host::Settings;
 use fairlane_network::flow::Flow;
 use fairlane_network::log::Log;
 use fairlane_network::routing::Graph;
 use fairlane_network::topology::Topology;
 use fairlane_network::trace::Tracer;
 use fairlane_network::{Network, check_classes};
+use fairlane_nic::Settings;
 use fairlane_scenario::{Error, Loaded, Scenario};
 use fairlane_units::{Duration, HostId, NodeId, Time};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fairlane_host::PairId;
 use fairlane_network::packet::NONE;
 use fairlane_network::packet::Side;
+use fairlane_nic::PairId;
 use fairlane_units::{Bytes, Duration, FlowId, MessageId, Psn, Time};
 
 use crate::queue::Queue;

@@ -1,7 +1,7 @@
 //! Congestion controls of tenants and workloads, beside that of the fabric: what is different under each.
 
-use fairlane_host::Control;
 use fairlane_network::routing::Graph;
+use fairlane_nic::Control;
 use fairlane_scenario::{Congestion, Error, Scenario};
 use fairlane_units::NodeId;
 

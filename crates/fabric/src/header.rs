@@ -1,7 +1,7 @@
 //! Packets of the fabric and those of the NIC: the same headers, packed and not.
 
-use fairlane_host::{Departure, Meta, NO_ECHO, Role};
 use fairlane_network::packet::{Kind, PacketRecord};
+use fairlane_nic::{Departure, Meta, NO_ECHO, Role};
 use fairlane_transport::{self as transport, Extension, Operation, Remote};
 use fairlane_units::{Bytes, Psn, QpNumber};
 use fairlane_wire::{ExtensionKind, Opcode, Syndrome};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use fairlane_congestion::Environment;
 use fairlane_engine::Event;
-use fairlane_host::{Opening, PairId, Role, Start};
 use fairlane_network::Network;
 use fairlane_network::packet::Side;
 use fairlane_network::routing::{HostPort, PortPair};
+use fairlane_nic::{Opening, PairId, Role, Start};
 use fairlane_scenario::{BaseRtt, Scenario, Verb};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, Psn};
 
@@ -16,14 +16,14 @@ use crate::baseline::Baseline;
 use crate::connections::{Connections, End};
 use crate::header;
 use crate::mail::{Announced, Mailboxes};
-use crate::nic::Nic;
+use crate::nic::AttachedNic;
 use crate::ns3::Ns3;
 use crate::traffic::Traffic;
 
 /// Hosts with their NICs. None reads the state of another.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
-    pub(crate) nics: Vec<Nic>,
+    pub(crate) nics: Vec<AttachedNic>,
     pub(crate) connections: Connections,
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) mail: Mailboxes,
@@ -39,7 +39,7 @@ impl Hosts {
     /// Hosts before the first connection; `host_of` has the number of each node that is one.
     pub(crate) fn new(
         traffic: Arc<Traffic>,
-        nics: Vec<Nic>,
+        nics: Vec<AttachedNic>,
         baseline: Baseline,
         scenario: &Scenario,
         host_of: Vec<HostId>,
@@ -75,35 +75,35 @@ impl Hosts {
 
     /// The NIC of a host.
     #[inline]
-    pub(crate) fn nic(&self, host: HostId) -> &Nic {
+    pub(crate) fn nic(&self, host: HostId) -> &AttachedNic {
         &self.nics[host.index()]
     }
 
     /// The same, to have it do something.
     #[inline]
-    pub(crate) fn nic_mut(&mut self, host: HostId) -> &mut Nic {
+    pub(crate) fn nic_mut(&mut self, host: HostId) -> &mut AttachedNic {
         &mut self.nics[host.index()]
     }
 
     /// The NIC at a node.
     #[inline]
-    pub(crate) fn nic_at(&self, node: NodeId) -> &Nic {
+    pub(crate) fn nic_at(&self, node: NodeId) -> &AttachedNic {
         self.nic(self.host(node))
     }
 
     /// What all NICs have counted.
-    pub(crate) fn heard(&self) -> fairlane_host::Counters {
-        let mut all = fairlane_host::Counters::default();
+    pub(crate) fn heard(&self) -> fairlane_nic::Counters {
+        let mut all = fairlane_nic::Counters::default();
         self.nics
             .iter()
-            .for_each(|nic| all += nic.host.ledger().all);
+            .for_each(|nic| all += nic.core.ledger().all);
         all
     }
 
     /// The same of a tenant, if there are several.
-    pub(crate) fn heard_by(&self, tenant: usize) -> fairlane_host::Tally {
-        let mut all = fairlane_host::Tally::default();
-        let tallies = self.nics.iter().map(|nic| &nic.host.ledger().tallies);
+    pub(crate) fn heard_by(&self, tenant: usize) -> fairlane_nic::Tally {
+        let mut all = fairlane_nic::Tally::default();
+        let tallies = self.nics.iter().map(|nic| &nic.core.ledger().tallies);
         tallies
             .filter_map(|tallies| tallies.get(tenant))
             .for_each(|&tally| all += tally);
@@ -166,7 +166,7 @@ impl Hosts {
     fn queue(&mut self, net: &Network, (flow, pair): (FlowId, PairId), message: MessageId) {
         let spec = *self.traffic.message(message);
         let packets = spec.size.get().div_ceil(u64::from(net.settings.mtu)).max(1);
-        let requester = self.nic_at(spec.source).host.pair(pair).requester();
+        let requester = self.nic_at(spec.source).core.pair(pair).requester();
         let begins = requester.next_position() + requester.bytes_to_send();
         if let Some(posted) = self.connections.posted.get_mut(&message) {
             posted.begins = begins;
@@ -202,8 +202,8 @@ impl Hosts {
     pub(crate) fn next_arrived(&mut self, flow: FlowId) -> Option<MessageId> {
         let node = self.traffic.connection(flow).destination;
         let pair = self.connections.pair(flow, Side::Responder)?;
-        let host = &self.nic_at(node).host;
-        let expected = host.pair(pair).responder().expected();
+        let nic = &self.nic_at(node).core;
+        let expected = nic.pair(pair).responder().expected();
         self.connections.next_arrived(flow, expected)
     }
 
@@ -259,8 +259,8 @@ impl Hosts {
             control,
             transport: None,
         };
-        let host = &mut self.nic_mut(here).host;
-        let pair = host.open_at(net.now(), &opening, start);
+        let nic = &mut self.nic_mut(here).core;
+        let pair = nic.open_at(net.now(), &opening, start);
         self.connections.open(flow, side, pair);
         pair
     }
@@ -274,7 +274,7 @@ impl Hosts {
         };
         let host = self.host(node);
         if let Some(pair) = self.connections.pair(flow, side) {
-            self.nic_mut(host).host.close(net.now(), pair, settled);
+            self.nic_mut(host).core.close(net.now(), pair, settled);
             if let Some(ns3) = &mut self.ns3 {
                 ns3.forget(flow);
             }
@@ -308,7 +308,7 @@ impl Hosts {
         };
         let nic = &mut self.nics[self.host_of[node.index()].index()];
         if let Some(pair) = self.connections.pair(flow, side) {
-            nic.host.on_timer(net.engine.now(), pair, timer);
+            nic.core.on_timer(net.engine.now(), pair, timer);
             ns3.arm_timers(&mut net.engine, nic, flow, pair);
         }
     }

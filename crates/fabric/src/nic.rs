@@ -1,13 +1,13 @@
-//! The NIC of a host: what lies between a [`Host`] and its link.
+//! A NIC of the fabric: a [`Nic`] with what joins it to links and to the clock.
 
 use std::sync::Arc;
 
 use fairlane_congestion::Reading;
 use fairlane_engine::{Engine, Event as Woken, Wake};
-use fairlane_host::{Admission, Arrival, Departure, Heard, Host, Measured, PairId, Role};
 use fairlane_network::Network;
 use fairlane_network::packet::{Kind, PacketList, PacketPool, PacketRecord};
 use fairlane_network::waking::Waking;
+use fairlane_nic::{Admission, Arrival, Departure, Heard, Measured, Nic, PairId, Role};
 use fairlane_transport::Unchecked;
 use fairlane_units::{FlowId, HostId, NodeId, Psn, Time};
 use fairlane_wire::Opcode;
@@ -16,21 +16,22 @@ use crate::TraceEvent;
 use crate::header;
 use crate::rules::Rules;
 
-/// The NIC of a host.
+/// The NIC of a host, with what joins it to the fabric.
 #[derive(Clone, Debug)]
-pub(crate) struct Nic {
-    /// Of its host.
+pub(crate) struct AttachedNic {
+    /// The host's number.
     pub(crate) number: HostId,
     pub(crate) node: NodeId,
-    pub(crate) host: Host,
+    /// The NIC's queue pairs, controllers and turns.
+    pub(crate) core: Nic,
     rules: Arc<Rules>,
     /// By plane.
     pub(crate) lanes: Vec<Lane>,
-    /// The deadline of the host.
+    /// Wakes the NIC at its next deadline.
     pub(crate) alarm: Wake,
 }
 
-/// What lies between a port of a [`Host`] and its link.
+/// What lies between a port of a [`Nic`] and its link.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
     pub(crate) port: u32,
@@ -54,14 +55,14 @@ pub(crate) struct Sent {
     pub(crate) from_responder: bool,
 }
 
-impl Nic {
+impl AttachedNic {
     /// One of `count` NICs, whose host has `ports`.
     pub(crate) fn new(
         number: HostId,
         count: u32,
         node: NodeId,
         ports: impl Iterator<Item = u32>,
-        host: Host,
+        core: Nic,
         rules: Arc<Rules>,
     ) -> Self {
         let lane = |(plane, port): (u32, u32)| Lane {
@@ -73,7 +74,7 @@ impl Nic {
         Self {
             number,
             node,
-            host,
+            core,
             rules,
             lanes: (0..).zip(ports).map(lane).collect(),
             alarm: Wake::default(),
@@ -109,7 +110,7 @@ impl Nic {
         pair: Option<PairId>,
     ) -> Heard {
         if net.tracer.is_on() {
-            let before = self.host.port(plane).answers();
+            let before = self.core.port(plane).answers();
             let heard = self.hand_in(net, at, pair);
             self.trace_answers(net, plane, before);
             return heard;
@@ -141,10 +142,10 @@ impl Nic {
         let heard = match pair {
             Some(pair) => {
                 let (memory, receives) = (&mut Unchecked, &mut Unchecked);
-                self.host.on_packet(now, pair, &arrival, memory, receives)
+                self.core.on_packet(now, pair, &arrival, memory, receives)
             }
             None => {
-                self.host.on_stray(&arrival);
+                self.core.on_stray(&arrival);
                 Heard::default()
             }
         };
@@ -159,7 +160,7 @@ impl Nic {
     /// Records that answers have been queued since there were so `known` ones.
     #[cold]
     fn trace_answers(&self, net: &mut Network, plane: u8, known: [usize; 2]) {
-        for departure in self.host.answers_behind(plane, known) {
+        for departure in self.core.answers_behind(plane, known) {
             let (at, packet) = net.packets.alloc();
             header::pack(&departure, packet);
             net.trace(self.port(plane), at, TraceEvent::Enqueued);
@@ -194,7 +195,7 @@ impl Nic {
             return None;
         }
         let now = net.engine.now();
-        let departure = match self.host.poll_admitted(now, plane, admission) {
+        let departure = match self.core.poll_admitted(now, plane, admission) {
             Ok(Some(departure)) => departure,
             Ok(None) => {
                 self.await_turn(net, plane);
@@ -241,24 +242,24 @@ impl Nic {
             }
         }
         let now = net.engine.now();
-        self.host
+        self.core
             .on_link(now, plane, up, |record| packets.release_record(record));
     }
 
     /// The pauses of the port at a plane have changed.
     pub(crate) fn on_pause(&mut self, net: &Network, plane: u8) {
         let paused = net.ports[self.port(plane) as usize].paused;
-        self.host.on_pauses(net.now(), plane, paused);
+        self.core.on_pauses(net.now(), plane, paused);
     }
 
     /// Asks to be woken when the port at a plane, which has just sent or is sending, can send again.
     #[inline]
     fn await_transmitter(&mut self, net: &mut Network, plane: u8) {
         let lane = &mut self.lanes[usize::from(plane)];
-        let waits = !lane.frames.is_empty() || self.host.port(plane).has_answers();
-        if waits || (self.rules.quirks.nics && !self.host.port(plane).is_quiet()) {
+        let waits = !lane.frames.is_empty() || self.core.port(plane).has_answers();
+        if waits || (self.rules.quirks.nics && !self.core.port(plane).is_quiet()) {
             net.await_port(lane.port);
-        } else if let Some(at) = self.host.sends_at(plane) {
+        } else if let Some(at) = self.core.sends_at(plane) {
             if at <= net.ports[lane.port as usize].free_at {
                 net.await_port(lane.port);
             } else {
@@ -272,7 +273,7 @@ impl Nic {
         let now = net.now();
         if self.rules.quirks.nics {
             self.await_turn_as_ns3(net);
-        } else if let Some(at) = self.host.sends_at(plane) {
+        } else if let Some(at) = self.core.sends_at(plane) {
             // A gate that has opened in the meantime is due already.
             self.lanes[usize::from(plane)].arm_wake(&mut net.engine, at.max(now));
         }
@@ -281,7 +282,7 @@ impl Nic {
     /// Sees to it that the host is asked at its deadline.
     #[inline]
     pub(crate) fn arm_alarm(&mut self, engine: &mut Engine) {
-        let Some(at) = self.host.deadline() else {
+        let Some(at) = self.core.deadline() else {
             return;
         };
         if at < self.alarm.deadline() {
@@ -296,7 +297,7 @@ impl Nic {
     pub(crate) fn on_alarm(&mut self, engine: &mut Engine, event: Woken) -> bool {
         let fires = self.alarm.fires(engine, event);
         if fires {
-            self.host.on_deadline(engine.now());
+            self.core.on_deadline(engine.now());
         }
         fires
     }

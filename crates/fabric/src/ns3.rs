@@ -5,13 +5,13 @@
 
 use fairlane_congestion::TIMERS;
 use fairlane_engine::{Engine, Event, Wake};
-use fairlane_host::PairId;
 use fairlane_network::Network;
 use fairlane_network::packet::NONE;
 use fairlane_network::waking::Waking;
+use fairlane_nic::PairId;
 use fairlane_units::FlowId;
 
-use crate::nic::Nic;
+use crate::nic::AttachedNic;
 
 /// The timers of controllers in profile `hpcc-ns3`.
 #[derive(Clone, Debug)]
@@ -54,12 +54,12 @@ impl Ns3 {
     pub(crate) fn follow(
         &mut self,
         engine: &mut Engine,
-        nic: &mut Nic,
+        nic: &mut AttachedNic,
         (flow, pair): (FlowId, PairId),
         shifted: bool,
     ) {
         self.arm_timers(engine, nic, flow, pair);
-        let at = nic.host.pair(pair).paced_until();
+        let at = nic.core.pair(pair).paced_until();
         // This profile has one plane.
         let lane = &mut nic.lanes[0];
         if shifted && lane.wake.is_armed() && at < lane.wake.deadline() {
@@ -71,11 +71,11 @@ impl Ns3 {
     pub(crate) fn arm_timers(
         &mut self,
         engine: &mut Engine,
-        nic: &mut Nic,
+        nic: &mut AttachedNic,
         flow: FlowId,
         pair: PairId,
     ) {
-        let (changed, timers) = nic.host.changed_timers(pair);
+        let (changed, timers) = nic.core.changed_timers(pair);
         if changed == 0 {
             return;
         }
@@ -120,11 +120,11 @@ impl Ns3 {
     }
 }
 
-impl Nic {
+impl AttachedNic {
     /// HPCC's simulator looks at all queue pairs with bytes left, also those that a window or a pause stops;
     /// if the earliest of them is not in the future, nobody is woken.
     pub(crate) fn await_turn_as_ns3(&mut self, net: &mut Network) {
-        match self.host.paced(0).min() {
+        match self.core.paced(0).min() {
             Some(at) if !self.lanes[0].wake.is_armed() && at > net.now() => {
                 self.lanes[0].arm_wake(&mut net.engine, at);
             }

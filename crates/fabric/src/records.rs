@@ -1,8 +1,8 @@
 //! What results say of messages.
 
-use fairlane_host::PairId;
 use fairlane_network::Network;
 use fairlane_network::packet::Side;
+use fairlane_nic::PairId;
 use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, MessageId, Time};
 
@@ -19,11 +19,11 @@ impl Hosts {
         (finish, outcome): (Option<Time>, Outcome),
     ) -> MessageRecord {
         let spec = self.traffic.message(message);
-        let host = &self.nic_at(spec.source).host;
+        let nic = &self.nic_at(spec.source).core;
         let posted = self.connections.posted.get(&message);
         let (mut acknowledged, mut retransmitted) = (Bytes::ZERO, 0);
         if let Some(pair) = pair {
-            let requester = host.pair(pair).requester();
+            let requester = nic.pair(pair).requester();
             let position = requester.next_position() - requester.bytes_in_flight();
             acknowledged = position.saturating_sub(posted.map_or(Bytes::ZERO, |it| it.begins));
             retransmitted = requester.retransmitted();
@@ -67,8 +67,8 @@ impl Hosts {
         let posted = self.connections.posted.get(&record.id);
         let begins = posted.map_or(Bytes::ZERO, |posted| posted.begins);
         let pair = self.connections.pair(flow, side);
-        let host = &self.nic_at(receiver).host;
-        let placed = pair.map_or(Bytes::ZERO, |pair| host.pair(pair).placed());
+        let nic = &self.nic_at(receiver).core;
+        let placed = pair.map_or(Bytes::ZERO, |pair| nic.pair(pair).placed());
         let placed = placed.saturating_sub(begins);
         placed.min(record.size).max(record.acknowledged)
     }

@@ -1,8 +1,8 @@
 //! What a profile and a scenario make of the fabric: sizes, rounding, quirks.
 
 use fairlane_congestion::{Needs, Params, Scope, TelemetryFormat, WindowMode, dasr};
-use fairlane_host::{Control, Leaving, Settings, Sizes, Timers};
 use fairlane_network::settings as network;
+use fairlane_nic::{Control, Leaving, Settings, Sizes, Timers};
 use fairlane_scenario::{
     AckPause, Congestion, Notification, PacketSizes, Profile, Recovery, Scenario,
 };
@@ -193,9 +193,9 @@ impl Rules {
             sizes: self.sizes.clone(),
             full: Bytes::new(u64::from(self.net.largest) - u64::from(self.net.gap)),
             ack_pause: match scenario.nic.ack_pause {
-                AckPause::Never => fairlane_host::AckPause::Never,
-                AckPause::OwnClass => fairlane_host::AckPause::OwnClass,
-                AckPause::Class3 => fairlane_host::AckPause::Class3,
+                AckPause::Never => fairlane_nic::AckPause::Never,
+                AckPause::OwnClass => fairlane_nic::AckPause::OwnClass,
+                AckPause::Class3 => fairlane_nic::AckPause::Class3,
             },
             ack_control_class: scenario.transport.ack_control_class,
             timers: match self.quirks.nics {

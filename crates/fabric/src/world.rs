@@ -25,13 +25,13 @@ pub(crate) use witness::applications_go_on;
 use std::sync::Arc;
 
 use fairlane_engine::Event;
-use fairlane_host::{Event as Heard, InTurn, PairId};
 use fairlane_network::AtHost;
 use fairlane_network::Network;
 use fairlane_network::deflection;
 use fairlane_network::log::Log;
 use fairlane_network::packet::Side;
 use fairlane_network::waking::{Waking, timer};
+use fairlane_nic::{Event as Heard, InTurn, PairId};
 use fairlane_scenario::Tenant;
 use fairlane_transport::Status;
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, Time};
@@ -42,7 +42,7 @@ use crate::events::control;
 use crate::faults::Faults;
 use crate::hosts::Hosts;
 use crate::multipath::Multipath;
-use crate::nic::{Nic, Sent};
+use crate::nic::{AttachedNic, Sent};
 use crate::notice::Notices;
 use crate::placed::Placed;
 use crate::rates::Rates;
@@ -215,7 +215,7 @@ impl World {
     /// Sees to what applications hear from the NIC of a host; what was sent is on the wire `by` then.
     #[inline]
     fn on_events(&mut self, host: HostId, by: Time) {
-        while let Some(event) = self.hosts.nic_mut(host).host.poll_event() {
+        while let Some(event) = self.hosts.nic_mut(host).core.poll_event() {
             match event {
                 Heard::Completed {
                     flow,
@@ -356,7 +356,7 @@ fn has_ended(world: &World) -> bool {
 fn send_admitted(
     net: &mut Network,
     traffic: &Traffic,
-    nic: &mut Nic,
+    nic: &mut AttachedNic,
     plane: u8,
     endpoints: &mut Endpoints,
 ) -> Option<Sent> {

@@ -10,7 +10,7 @@ use fairlane_units::{Bytes, FlowId, HostId, Psn, Rate, TenantId, Time};
 use super::fault::Fault;
 use super::memory::HostMemory;
 use super::program::{Program, Side};
-use fairlane_host::{Departure, Host, Opening, PairId, Settings, Start, Tenants};
+use fairlane_nic::{Departure, Nic, Opening, PairId, Settings, Start, Tenants};
 
 /// Faster than any [`Link`](super::Link), so that only that paces.
 const RATE: Rate = Rate::from_gbps(400);
@@ -51,7 +51,7 @@ impl Endpoint {
 /// A host.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
-    pub(super) nic: Host,
+    pub(super) nic: Nic,
     pub(super) memory: HostMemory,
     pub(super) endpoints: Vec<Endpoint>,
     /// When the transmitter is free.
@@ -79,7 +79,7 @@ impl Machine {
             here: vec![weight],
         };
         let mut machine = Self {
-            nic: Host::new(Arc::new(settings), &[environment], &tenants),
+            nic: Nic::new(Arc::new(settings), &[environment], &tenants),
             memory: HostMemory::new(&program.regions[side.index()]),
             endpoints: Vec::new(),
             free: Time::ZERO,

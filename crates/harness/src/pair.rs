@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::model::{Effect, Model, Violation, ensure};
 use super::outcome::{Failure, Statistics};
 use super::program::{Action, Program, Side, Step};
-use fairlane_host::{Arrival, Departure, Event, Measured, Meta, Role};
+use fairlane_nic::{Arrival, Departure, Event, Measured, Meta, Role};
 
 /// Events after which a program hasn't ended because it never will.
 const MOST_EVENTS: u64 = 200_000;

@@ -308,9 +308,9 @@ impl Device {
     pub fn rate(&self, pair: QpNumber) -> Result<Rate, Error> {
         self.with(|inner| {
             let now = inner.engine.at(self.shared.clock.now());
-            let id = inner.engine.pair(pair)?.host;
+            let id = inner.engine.pair(pair)?.id;
             let id = id.ok_or(Error::Unknown("connection"))?;
-            Ok(inner.engine.host.pair(id).rate_at(now))
+            Ok(inner.engine.nic.pair(id).rate_at(now))
         })
     }
 

@@ -1,10 +1,10 @@
-//! What a device is without sockets: its objects, and the host that says what happens.
+//! What a device is without sockets: its objects, and the NIC that says what happens.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use fairlane_congestion::Environment;
-use fairlane_host::{Event, Host, PairId, Tenants};
+use fairlane_nic::{Event, Nic, PairId, Tenants};
 use fairlane_transport::Service;
 use fairlane_units::{Bytes, QpNumber, Time};
 
@@ -37,13 +37,13 @@ pub(crate) use arrive::Incoming;
 #[cfg(feature = "testing")]
 pub(crate) use live::live;
 
-/// The port of the host that everything leaves by.
+/// The port of the NIC that everything leaves by.
 const PORT: u8 = 0;
 
 /// Everything of a device but its sockets.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    pub(crate) host: Host,
+    pub(crate) nic: Nic,
     pub(crate) keys: Keys,
     pub(crate) pairs: Slots<Box<QueuePair>>,
     pub(crate) completions: Slots<Completions>,
@@ -56,7 +56,7 @@ pub(crate) struct Engine {
     /// The slot of the queue pair for management datagrams, if an application has it.
     management: Option<u32>,
     environment: Environment,
-    /// The host's time, which may be ahead of the clock by a burst: packets leave when it has come to them.
+    /// The NIC's time, which may be ahead of the clock by a burst: packets leave when it has come to them.
     now: Time,
     /// Who sent the packet that came last, and the headers in front of it.
     outer: Option<(SocketAddr, Outer)>,
@@ -88,9 +88,9 @@ impl Engine {
             bdp: window,
             mtu: Bytes::new(4096),
         };
-        let host = Arc::new(host_settings(settings));
+        let nic = Arc::new(nic_settings(settings));
         Ok(Self {
-            host: Host::new(host, &[environment], &Tenants::default()),
+            nic: Nic::new(nic, &[environment], &Tenants::default()),
             keys: Keys::new(),
             pairs: Slots::new(number::MOST),
             completions: Slots::new(MOST),
@@ -116,7 +116,7 @@ impl Engine {
         })
     }
 
-    /// The host's time, now that the clock says `clock`.
+    /// The NIC's time, now that the clock says `clock`.
     pub(crate) fn at(&mut self, clock: Time) -> Time {
         self.now = self.now.max(clock);
         self.now
@@ -337,7 +337,7 @@ impl Engine {
     /// Brings up to date how much a queue pair has in flight.
     #[inline]
     fn account(&mut self, slot: u32, id: PairId) {
-        let own = self.host.pair(id);
+        let own = self.nic.pair(id);
         // Nobody will say of a queue pair that has failed what has arrived.
         let in_flight = match own.requester().has_failed() {
             true => 0,
@@ -351,17 +351,17 @@ impl Engine {
 
     /// Does what is due at `now`.
     pub(crate) fn on_deadline(&mut self, now: Time) {
-        if self.host.deadline().is_none_or(|at| at > now) {
+        if self.nic.deadline().is_none_or(|at| at > now) {
             return;
         }
-        let timeouts = self.host.ledger().all.timeouts;
-        self.host.on_deadline(now);
-        // Those that went back have less in flight; the host doesn't say which.
-        if self.in_flight > 0 && self.host.ledger().all.timeouts != timeouts {
+        let timeouts = self.nic.ledger().all.timeouts;
+        self.nic.on_deadline(now);
+        // Those that went back have less in flight; the NIC doesn't say which.
+        if self.in_flight > 0 && self.nic.ledger().all.timeouts != timeouts {
             let all = self.pairs.iter();
             let open: Vec<_> = all
                 .filter(|(_, pair)| pair.in_flight > 0)
-                .filter_map(|(slot, pair)| Some((slot, pair.host?)))
+                .filter_map(|(slot, pair)| Some((slot, pair.id?)))
                 .collect();
             for (slot, id) in open {
                 self.account(slot, id);
@@ -372,20 +372,20 @@ impl Engine {
 
     /// When something is due or may be sent, if nothing else happens before.
     pub(crate) fn next_time(&mut self) -> Option<Time> {
-        let sends = match self.in_flight < self.window || self.host.port(PORT).has_answers() {
-            true => self.host.sends_at(PORT),
+        let sends = match self.in_flight < self.window || self.nic.port(PORT).has_answers() {
+            true => self.nic.sends_at(PORT),
             false => None,
         };
         let ahead =
             |at: Time| Time::from_ps(at.as_ps().saturating_sub(self.settings.burst.as_ps()));
-        let both = sends.map(ahead).into_iter().chain(self.host.deadline());
+        let both = sends.map(ahead).into_iter().chain(self.nic.deadline());
         both.min()
     }
 
     /// Hears of everything that has ended; `from` says who sent the datagram that was taken last.
     fn hear_events(&mut self, now: Time, from: Option<IpAddr>) {
         loop {
-            while let Some(event) = self.host.poll_event() {
+            while let Some(event) = self.nic.poll_event() {
                 match event {
                     Event::Completed {
                         flow, id, status, ..
@@ -403,7 +403,7 @@ impl Engine {
                     self.touched.push(slot);
                 }
             }
-            // What the host never got is flushed behind what it had.
+            // What the NIC never got is flushed behind what it had.
             let Some(slot) = self.touched.pop() else {
                 break;
             };
@@ -427,11 +427,11 @@ impl Engine {
             overrun(options.send_queue) || overrun(options.receive_queue)
         });
         let open: Vec<_> = all
-            .filter_map(|(slot, pair)| Some((slot, pair.host?)))
-            .filter(|(_, id)| !self.host.pair(*id).has_failed())
+            .filter_map(|(slot, pair)| Some((slot, pair.id?)))
+            .filter(|(_, id)| !self.nic.pair(*id).has_failed())
             .collect();
         for (slot, id) in open {
-            self.host.fail(now, id);
+            self.nic.fail(now, id);
             if let Some(pair) = self.pairs.get(slot) {
                 self.events.push(AsyncEvent::Fatal(pair.number));
             }
@@ -446,12 +446,12 @@ fn at_most(room: Option<u32>) -> usize {
     room.map_or(usize::MAX, |room| room as usize)
 }
 
-/// What the host is told of its surroundings.
-fn host_settings(settings: &Settings) -> fairlane_host::Settings {
-    let mut host = fairlane_host::Settings::new(settings.congestion.algorithm());
-    host.params = settings.congestion.clone();
-    host.window = fairlane_congestion::WindowMode::Fixed;
+/// What the NIC is told of its surroundings.
+fn nic_settings(settings: &Settings) -> fairlane_nic::Settings {
+    let mut own = fairlane_nic::Settings::new(settings.congestion.algorithm());
+    own.params = settings.congestion.clone();
+    own.window = fairlane_congestion::WindowMode::Fixed;
     // Feedback of READs is a packet of our own, which other devices don't know.
-    host.read_feedback = false;
-    host
+    own.read_feedback = false;
+    own
 }

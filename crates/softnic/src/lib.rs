@@ -1,10 +1,10 @@
 //! A NIC in software: queue pairs of RDMA whose packets are RoCEv2 over UDP sockets.
 //!
 //! A [`Device`] has one IP address. It owns memory regions with keys, queue pairs, completion queues and
-//! queues of receives, and drives a [`Host`](fairlane_host::Host), the very one that the simulator drives, with
+//! queues of receives, and drives a [`Nic`](fairlane_nic::Nic), the very one that the simulator drives, with
 //! packets of real sockets and real time. It needs no privilege, no kernel module and no RDMA hardware.
 //!
-//! What this crate refuses: protocol rules (they are in `fairlane-transport` and `fairlane-host`), to touch memory
+//! What this crate refuses: protocol rules (they are in `fairlane-transport` and `fairlane-nic`), to touch memory
 //! that isn't registered for it, types of libibverbs, to trust a packet.
 //!
 //! # Who calls whom
@@ -15,7 +15,7 @@
 //!  ┌ Device: one mutex ──────────────────────────────────────────────────────────┐
 //!  │ Engine                                                                      │
 //!  │   queue pairs, works, queues of receives, completion queues, Keys (memory)  │
-//!  │   Host: packets and time in; packets, events, one deadline out              │
+//!  │   Nic: packets and time in; packets, events, one deadline out              │
 //!  │ Receiver: UDP 4791, GRO ──► IcrcMode ──► (faults) ──► Engine::on_packet     │
 //!  │ Sender: one socket a source port ◄── Batches (GSO, ICRC) ◄── Engine         │
 //!  └─────────────────────────────────────────────────────────────────────────────┘
@@ -36,20 +36,20 @@
 //! # One WRITE from post to completion
 //! Between process A and process B, which have exchanged addresses, numbers of queue pairs and first PSNs:
 //! 1. A calls [`Device::post_send`]. `post.rs` checks state and room, stores the request as a work, and hands it to
-//!    `Host::post`. The same call goes on as the doorbell: `depart.rs` asks `Host::poll_transmit` for packets.
+//!    `Nic::post`. The same call goes on as the doorbell: `depart.rs` asks `Nic::poll_transmit` for packets.
 //! 2. For each packet the payload is gathered through the local keys into a batch, the ICRC is added with the place in
 //!    the batch as IP identification, and the batch leaves by the socket of the queue pair's source port.
 //! 3. B's thread wakes up, or B polls. Each datagram's ICRC is checked, its headers are read, its destination, peer,
-//!    service and partition looked up, and `Host::on_packet` gets it with the keys of the queue pair's protection domain.
+//!    service and partition looked up, and `Nic::on_packet` gets it with the keys of the queue pair's protection domain.
 //!    It asks [`permits`](fairlane_transport::Memory::permits) with the first packet, and says where the payload goes;
 //!    the payload is copied there, bounds checked again. The acknowledgement goes out before the lock is let go.
-//! 4. A hears the acknowledgement. The host's event becomes a [`Completion`], which [`Device::poll`] returns.
+//! 4. A hears the acknowledgement. The NIC's event becomes a [`Completion`], which [`Device::poll`] returns.
 //!
-//! **A lost packet.** B's host sees the gap and answers with a NAK of sequence error; A's host goes back and asks for its
-//! turn again. If the last packet is lost, A's deadline comes up in `progress`: `Host::on_deadline` goes back. Nothing in
+//! **A lost packet.** B's NIC sees the gap and answers with a NAK of sequence error; A's NIC goes back and asks for its
+//! turn again. If the last packet is lost, A's deadline comes up in `progress`: `Nic::on_deadline` goes back. Nothing in
 //! this crate knows of either.
 //!
-//! **A wrong key.** B's keys don't permit the first packet: the host answers with a NAK of remote access error, nothing is
+//! **A wrong key.** B's keys don't permit the first packet: the NIC answers with a NAK of remote access error, nothing is
 //! placed, its queue pair fails, receives are flushed. A's request ends with [`Status::RemoteAccess`], later ones as flushed.
 //!
 //! # A device that talks to itself

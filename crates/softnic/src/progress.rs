@@ -483,8 +483,7 @@ impl Inner {
 
     /// Looks whether packets can leave, if some couldn't or weren't answered.
     fn watch(&mut self, now: Time) {
-        self.port
-            .on_timeouts(self.engine.host.ledger().all.timeouts);
+        self.port.on_timeouts(self.engine.nic.ledger().all.timeouts);
         let address = self.engine.settings.address;
         let told = self.port.watch(now, address);
         self.tell(told);
@@ -501,7 +500,7 @@ impl Inner {
     /// When something is to be done: packets that wait for room let no others out.
     fn next_time(&mut self) -> Option<Time> {
         let engine = match self.retry_at {
-            Some(at) => self.engine.host.deadline().into_iter().chain([at]).min(),
+            Some(at) => self.engine.nic.deadline().into_iter().chain([at]).min(),
             None => self.engine.next_time(),
         };
         let Some(chaos) = &self.chaos else {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use fairlane_host::{Host, PairId};
+use fairlane_nic::{Nic, PairId};
 use fairlane_transport::{Config, Service, State};
 use fairlane_units::{Bytes, Duration, Psn, QpNumber, TenantId};
 use fairlane_wire::Bth;
@@ -203,14 +203,14 @@ pub(crate) struct QueuePair {
     pub(crate) rights: Rights,
     /// Its queue of receives.
     pub(crate) receives: u32,
-    /// Its number at the host, from RTR on.
-    pub(crate) host: Option<PairId>,
+    /// Its number at the NIC, from RTR on.
+    pub(crate) id: Option<PairId>,
     pub(crate) peer: Connection,
     pub(crate) config: Config,
     pub(crate) sending: Option<Sending>,
     /// The source port that it sends by, as the number of a socket.
     pub(crate) socket: usize,
-    /// Works that haven't been handed to the host completely, oldest first.
+    /// Works that haven't been handed to the NIC completely, oldest first.
     pub(crate) waiting: VecDeque<u32>,
     /// Works that haven't ended.
     pub(crate) outstanding: u32,
@@ -218,9 +218,9 @@ pub(crate) struct QueuePair {
     pub(crate) posted: u64,
     /// Whether the work that was handed over last fails on purpose.
     pub(crate) fails: bool,
-    /// Parts of READs at the host.
+    /// Parts of READs at the NIC.
     pub(crate) reads: u32,
-    /// Where datagrams at the host go, in their order.
+    /// Where datagrams at the NIC go, in their order.
     pub(crate) addresses: VecDeque<IpAddr>,
     /// Whether the end of draining is to be told.
     pub(crate) drains: bool,
@@ -246,7 +246,7 @@ impl QueuePair {
             state: State::Reset,
             rights: Rights::NONE,
             receives: 0,
-            host: None,
+            id: None,
             peer: Connection::new(
                 IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
                 QpNumber::new(0),
@@ -295,8 +295,8 @@ impl QueuePair {
     }
 
     /// Whether every request that has begun has ended.
-    pub(crate) fn is_drained(&self, host: &Host) -> bool {
-        let own = self.host.map(|id| host.pair(id));
+    pub(crate) fn is_drained(&self, nic: &Nic) -> bool {
+        let own = self.id.map(|id| nic.pair(id));
         self.reads == 0 && own.is_some_and(|own| own.requester().is_drained())
     }
 

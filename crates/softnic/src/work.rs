@@ -89,7 +89,7 @@ impl Operation {
         matches!(self, Self::Bind(_) | Self::Invalidate(_))
     }
 
-    /// What the host is asked for, if it is.
+    /// What the NIC is asked for, if it is.
     pub(crate) fn asked(self) -> Option<Asked> {
         Some(match self {
             Self::Bind(_) | Self::Invalidate(_) => return None,
@@ -201,9 +201,9 @@ pub(crate) struct Work {
     pub(crate) request: SendRequest,
     /// The slot of its queue pair.
     pub(crate) pair: u32,
-    /// Bytes handed to the host: READs go in parts.
+    /// Bytes handed to the NIC: READs go in parts.
     pub(crate) handed: u64,
-    /// Parts handed to the host that haven't ended.
+    /// Parts handed to the NIC that haven't ended.
     pub(crate) parts: u32,
     /// How it has failed, if it has.
     pub(crate) failed: Option<Status>,
@@ -211,7 +211,7 @@ pub(crate) struct Work {
     pub(crate) fault: Option<Status>,
 }
 
-/// What the host calls a part of a work: slot below, number of the part above.
+/// What the NIC calls a part of a work: slot below, number of the part above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartId {
     pub(crate) work: u32,
@@ -219,11 +219,11 @@ pub(crate) struct PartId {
 }
 
 impl PartId {
-    pub(crate) const fn to_host(self) -> u64 {
+    pub(crate) const fn to_nic(self) -> u64 {
         (self.part as u64) << 32 | self.work as u64
     }
 
-    pub(crate) const fn from_host(id: u64) -> Self {
+    pub(crate) const fn from_nic(id: u64) -> Self {
         Self {
             work: id as u32,
             part: (id >> 32) as u32,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use fairlane_congestion::Environment;
 use fairlane_congestion::scope::Weight;
-use fairlane_host::{Host, Settings, Tenants};
 use fairlane_network::routing::Graph;
+use fairlane_nic::{Nic, Settings, Tenants};
 use fairlane_scenario::{Scenario, Verb};
 use fairlane_units::{Bytes, HostId, NodeId, TenantId};
 
 use crate::baseline::Baseline;
-use crate::nic::Nic;
+use crate::nic::AttachedNic;
 use crate::rules::Rules;
 use crate::traffic::Traffic;
 
@@ -22,7 +22,7 @@ pub(super) fn nics(
     hosts: &[NodeId],
     traffic: &Traffic,
     host_of: &[HostId],
-) -> Vec<Nic> {
+) -> Vec<AttachedNic> {
     let members = tenant_hosts(scenario, hosts);
     let senders = senders(traffic, members, |node| host_of[node.index()]);
     let settings = Arc::new(settings);
@@ -36,9 +36,9 @@ pub(super) fn nics(
         });
         let environments: Vec<Environment> = environments.collect();
         let tenants = tenants_at(scenario, host, &senders);
-        let nic = Host::new(settings.clone(), &environments, &tenants);
+        let nic = Nic::new(settings.clone(), &environments, &tenants);
         let rules = traffic.rules.clone();
-        Nic::new(host, hosts.len() as u32, node, ports, nic, rules)
+        AttachedNic::new(host, hosts.len() as u32, node, ports, nic, rules)
     });
     nics.collect()
 }

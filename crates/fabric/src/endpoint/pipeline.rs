@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 
 use fairlane_engine::Wake;
-use fairlane_host::PairId;
 use fairlane_network::packet::PacketList;
+use fairlane_nic::PairId;
 use fairlane_units::{Bytes, Duration, QpId, Time};
 
 use super::cache::Cache;

@@ -1,9 +1,9 @@
 //! Drives the NICs: work requests, and packets that wait for the state of their connection.
 
 use fairlane_engine::{Engine, Event};
-use fairlane_host::{Admission, Host, PairId};
 use fairlane_network::Network;
 use fairlane_network::waking::Waking;
+use fairlane_nic::{Admission, Nic, PairId};
 use fairlane_units::{HostId, QpId, Time};
 
 use super::pipeline::{Step, Transmitter, Wqe};
@@ -210,7 +210,7 @@ pub(crate) struct Contexts<'a> {
 
 impl Admission for Contexts<'_> {
     /// Connections of single messages need no state.
-    fn admit(&mut self, now: Time, nic: &Host, chosen: PairId) -> Result<PairId, Time> {
+    fn admit(&mut self, now: Time, nic: &Nic, chosen: PairId) -> Result<PairId, Time> {
         let Endpoints {
             cached,
             costs,

@@ -7,7 +7,7 @@ use fairlane_units::Time;
 use super::Endpoints;
 use super::agent::Agent;
 use super::pacer::Pacer;
-use crate::nic::Nic;
+use crate::nic::AttachedNic;
 use crate::{ApplicationRecord, NicRecord};
 
 impl Endpoints {
@@ -63,7 +63,7 @@ impl Endpoints {
     }
 
     /// The NICs of hosts, in order.
-    pub(crate) fn nic_records(&self, nics: &[Nic]) -> Vec<NicRecord> {
+    pub(crate) fn nic_records(&self, nics: &[AttachedNic]) -> Vec<NicRecord> {
         let mut records: Vec<NicRecord> = nics
             .iter()
             .zip(&self.pipelines)

@@ -64,7 +64,7 @@ impl World {
                 } => {
                     let now = self.net.now();
                     if let Some(pair) = self.hosts.connections.pair(flow, Side::Requester) {
-                        self.hosts.nic_mut(host).host.post(now, pair, request);
+                        self.hosts.nic_mut(host).core.post(now, pair, request);
                     }
                     let port = self.net.port_at(flow, Side::Requester);
                     self.send_from_plane(host, port);

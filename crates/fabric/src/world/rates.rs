@@ -1,7 +1,7 @@
 //! Looks at the rates of messages under way.
 
-use fairlane_host::rate_at;
 use fairlane_network::packet::Side;
+use fairlane_nic::rate_at;
 use fairlane_scenario::Verb;
 use fairlane_units::MessageId;
 
@@ -30,7 +30,7 @@ pub(super) fn look(world: &mut World) {
         let Some(pair) = pair.filter(|_| sends && !waits) else {
             continue;
         };
-        let rate = rate_at(&hosts.nic_at(spec.source).host, now, pair);
+        let rate = rate_at(&hosts.nic_at(spec.source).core, now, pair);
         let record = RateRecord {
             time: now,
             message,

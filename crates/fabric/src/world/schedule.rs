@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use fairlane_host::PairId;
 use fairlane_network::packet::Side;
+use fairlane_nic::PairId;
 use fairlane_transport::Status;
 use fairlane_units::MessageId;
 
@@ -92,7 +92,7 @@ impl World {
             return self.finish(message, None, Status::Flushed);
         };
         let request = work_request(message, &spec);
-        self.hosts.nic_mut(source).host.post(now, pair, request);
+        self.hosts.nic_mut(source).core.post(now, pair, request);
         let flow = self.traffic.flow_of(message);
         let port = self.net.port_at(flow, Side::Requester);
         self.send_from_plane(source, port);

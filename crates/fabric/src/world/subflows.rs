@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use fairlane_engine::Event;
-use fairlane_host::PairId;
 use fairlane_network::Network;
 use fairlane_network::packet::Side;
 use fairlane_network::routing::Link;
+use fairlane_nic::PairId;
 use fairlane_transport::Status;
 use fairlane_units::{Bytes, FlowId, HostId, MessageId, Time};
 
@@ -118,9 +118,9 @@ fn write(world: &mut World, posting: Posting) {
     let open = world.hosts.connections.pair(flow, Side::Requester);
     let pair = open.unwrap_or_else(|| world.hosts.connect(&world.net, flow));
     let nic = world.hosts.nic_mut(host);
-    nic.host.post(now, pair, request);
+    nic.core.post(now, pair, request);
     if let Some(frame) = frame {
-        let end = nic.host.pair(pair).requester().posted_psn().get();
+        let end = nic.core.pair(pair).requester().posted_psn().get();
         let ports = world.net.ports_of(flow);
         let ends = (spec.source, spec.destination);
         let half = world.hosts.half_round_trip(&world.net, ports, ends);
@@ -138,7 +138,7 @@ fn renew(world: &mut World, flow: FlowId) {
         return;
     };
     let nic = world.hosts.nic_at(spec.source);
-    let behind = nic.host.pair(pair).requester().posted_psn();
+    let behind = nic.core.pair(pair).requester().posted_psn();
     let first = behind.advance(APART).get();
     // A path that has died says nothing of congestion on others, with which it may share a controller.
     world
@@ -226,7 +226,7 @@ pub(super) fn on_completed(
     let spec = world.traffic.connection(flow);
     let host = world.hosts.host(spec.source);
     let current = world.hosts.connections.pair(flow, Side::Requester) == Some(pair);
-    let known = world.hosts.nic(host).host.pair(pair);
+    let known = world.hosts.nic(host).core.pair(pair);
     let heard = match current {
         true => (known.requester().retransmitted(), known.marks()),
         // It has been closed meanwhile, for what ended before.
@@ -251,7 +251,7 @@ pub(super) fn on_received(world: &mut World, flow: FlowId) {
     let Some(pair) = world.hosts.connections.pair(flow, Side::Responder) else {
         return;
     };
-    let responder = world.hosts.nic(host).host.pair(pair).responder();
+    let responder = world.hosts.nic(host).core.pair(pair).responder();
     let expected = responder.expected();
     act(world, host, |all, net| {
         all.on_expected(net.now(), flow, expected);
@@ -394,10 +394,10 @@ pub(super) fn has_to_send(world: &World, message: MessageId, until: Time) -> boo
         return false;
     }
     let source = world.traffic.message(message).source;
-    let host = &world.hosts.nic_at(source).host;
+    let nic = &world.hosts.nic_at(source).core;
     let fails = |flow: FlowId| {
         let pair = world.hosts.connections.pair(flow, Side::Requester);
-        let deadline = pair.and_then(|pair| host.pair(pair).requester().deadline());
+        let deadline = pair.and_then(|pair| nic.pair(pair).requester().deadline());
         deadline.is_some_and(|at| at <= until)
     };
     !all.open_flows(message).any(fails)

@@ -42,7 +42,7 @@ impl World {
                 .deflection
                 .as_deref()
                 .is_some_and(|deflection| deflection.held() > 0)
-            || self.hosts.nics.iter().any(|nic| nic.host.will_act())
+            || self.hosts.nics.iter().any(|nic| nic.core.will_act())
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
             || self.multipath.as_deref().is_some_and(Multipath::will_act)
     }

@@ -56,7 +56,7 @@ fn has_to_send(net: &Network, hosts: &Hosts, message: MessageId, until: Time) ->
         return false;
     };
     let nic = hosts.nic_at(hosts.traffic.message(message).source);
-    let requester = nic.host.pair(pair).requester();
+    let requester = nic.core.pair(pair).requester();
     let waits = requester.deadline().is_none_or(|at| at > until);
     let room = net.ports[nic.port(net.port_at(flow, Side::Requester)) as usize]
         .rate
@@ -79,9 +79,9 @@ fn go_on(hosts: &Hosts, endpoints: &Endpoints, until: Time) -> bool {
             None => application.end > until,
         };
         let open = hosts.connections.pair(pair.flow, Side::Requester);
-        let host = &hosts.nic(pair.host).host;
+        let nic = &hosts.nic(pair.host).core;
         let waits = |pair| {
-            let deadline = host.pair(pair).requester().deadline();
+            let deadline = nic.pair(pair).requester().deadline();
             deadline.is_none_or(|at| at > until)
         };
         !application.background && more && !pair.failed && open.is_some_and(waits)

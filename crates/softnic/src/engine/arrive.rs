@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use fairlane_host::{Arrival, Heard, Measured, Meta, PairId, Role};
+use fairlane_nic::{Arrival, Heard, Measured, Meta, PairId, Role};
 use fairlane_transport::{Extension, Packet, Placement, Service, State, Status};
 use fairlane_units::{Bytes, FlowId, TenantId, Time};
 use fairlane_wire::{
@@ -112,7 +112,7 @@ impl Engine {
         self.follow(slot, now);
     }
 
-    /// The host's number of the queue pair in a slot, if a packet may be for it: by state, service, partition, key
+    /// The NIC's number of the queue pair in a slot, if a packet may be for it: by state, service, partition, key
     /// and sender (IBTA 9.6.1).
     fn belongs(
         &self,
@@ -121,7 +121,7 @@ impl Engine {
         packet: &wire::Packet<'_>,
     ) -> Option<PairId> {
         let (pair, bth) = (self.pairs.get(slot)?, packet.bth());
-        let id = pair.host.filter(|_| pair.state.hears())?;
+        let id = pair.id.filter(|_| pair.state.hears())?;
         if bth.partition_key != pair.options.partition {
             return None;
         }
@@ -147,7 +147,7 @@ impl Engine {
             Role::Request => {
                 let ahead = packet
                     .psn
-                    .distance(self.host.pair(id).responder().expected());
+                    .distance(self.nic.pair(id).responder().expected());
                 if ahead != 0 {
                     figures::count_at(self, slot, |counters| {
                         counters.duplicate_request += u64::from(ahead < 0);
@@ -174,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// Hands a packet to the host with what it may act on.
+    /// Hands a packet to the NIC with what it may act on.
     fn hand_over(&mut self, now: Time, slot: u32, id: PairId, arrival: &Arrival<'_>) -> Heard {
         let Some(pair) = self.pairs.get(slot) else {
             return Heard::default();
@@ -197,7 +197,7 @@ impl Engine {
             domain: pair.options.domain,
             rights: pair.rights,
         };
-        let heard = self.host.on_packet(now, id, arrival, &mut memory, receives);
+        let heard = self.nic.on_packet(now, id, arrival, &mut memory, receives);
         if receives.reached_limit() {
             let queue = SharedQueue(pair.receives);
             self.events.push(AsyncEvent::LimitReached(queue));
@@ -254,16 +254,16 @@ impl Engine {
                 fits
             }
             Placement::Request { id, offset } => {
-                let part = PartId::from_host(id);
+                let part = PartId::from_nic(id);
                 self.place_response(domain, part, part.start() + offset.get(), payload)
             }
             Placement::Result { id, original } => {
-                let part = PartId::from_host(id);
+                let part = PartId::from_nic(id);
                 self.place_response(domain, part, 0, &original.to_ne_bytes())
             }
         };
         if !placed {
-            self.host.fail(now, id);
+            self.nic.fail(now, id);
         }
     }
 
@@ -286,7 +286,7 @@ impl Engine {
     }
 }
 
-/// What a CNP is to the host, which looks at nothing in it.
+/// What a CNP is to the NIC, which looks at nothing in it.
 const fn notification(bth: &wire::Bth) -> Packet {
     Packet {
         opcode: Opcode::Cnp,

@@ -1,6 +1,6 @@
 //! Packets that leave.
 
-use fairlane_host::{Departure, Role};
+use fairlane_nic::{Departure, Role};
 use fairlane_transport::{Ends, Extension, Source};
 use fairlane_units::{Duration, Time};
 use fairlane_wire::{Cnp, Extension as Wire, Headers, Icrc, NakCode, Syndrome};
@@ -33,7 +33,7 @@ impl Engine {
     /// The next packet that may leave until `horizon`: answers first, then more of the queue pair whose turn it was last,
     /// up to a batch, then another's.
     fn next_departure(&mut self, horizon: Time) -> Option<Departure> {
-        if let Some(answer) = self.host.poll_answer(PORT) {
+        if let Some(answer) = self.nic.poll_answer(PORT) {
             return Some(answer);
         }
         if self.in_flight >= self.window {
@@ -41,9 +41,9 @@ impl Engine {
         }
         if let Some((id, _)) = self.turn.filter(|_| self.goes_on(horizon)) {
             // Its packets leave one behind the other, as its pacer says.
-            let now = self.at(self.host.pair(id).paced_until());
-            if self.host.may_send(now, id) {
-                return Some(self.host.transmit(now, id));
+            let now = self.at(self.nic.pair(id).paced_until());
+            if self.nic.may_send(now, id) {
+                return Some(self.nic.transmit(now, id));
             }
         }
         if self.goes_on(horizon.saturating_add(PACKET)) {
@@ -51,10 +51,10 @@ impl Engine {
             return None;
         }
         self.turn = None;
-        let next = self.host.sends_at(PORT);
+        let next = self.nic.sends_at(PORT);
         let now = next.filter(|&at| at <= horizon)?;
         let now = self.at(now);
-        let departure = self.host.poll_transmit(now, PORT)?;
+        let departure = self.nic.poll_transmit(now, PORT)?;
         self.turn = Some((departure.pair, TURN));
         Some(departure)
     }
@@ -64,7 +64,7 @@ impl Engine {
         let Some((id, left)) = self.turn else {
             return false;
         };
-        let pair = self.host.pair(id);
+        let pair = self.nic.pair(id);
         let open = left > 0 && self.in_flight < self.window;
         open && pair.requester().has_packet() && pair.paced_until() <= horizon
     }
@@ -76,15 +76,15 @@ impl Engine {
         ports: &[u16],
         batches: &mut Batches,
     ) {
-        let (now, source) = (self.now, self.host.source());
+        let (now, source) = (self.now, self.nic.source());
         let slot = departure.meta.flow.get();
         // An answer may have waited longer than its queue pair has been there.
         let known = self.pairs.get(slot);
-        if known.is_none_or(|pair| pair.host != Some(departure.pair)) {
+        if known.is_none_or(|pair| pair.id != Some(departure.pair)) {
             return;
         }
         self.account(slot, departure.pair);
-        if confirms(&departure) && self.host.pair(departure.pair).has_failed() {
+        if confirms(&departure) && self.nic.pair(departure.pair).has_failed() {
             // What it confirms may not have come to its place.
             return;
         }
@@ -145,7 +145,7 @@ impl Engine {
         match source {
             Source::Nothing => into.is_empty(),
             Source::Request { id, offset } => {
-                let Some(work) = self.works.get(PartId::from_host(id).work) else {
+                let Some(work) = self.works.get(PartId::from_nic(id).work) else {
                     return false;
                 };
                 let offset = offset.get();
@@ -176,8 +176,8 @@ impl Engine {
     /// The payload of a packet can't be read: its request fails, or the queue pair that was asked for it.
     fn on_unreadable(&mut self, now: Time, departure: &Departure, source: Source) {
         match source {
-            Source::Request { id, .. } => self.host.on_local_error(now, departure.pair, id),
-            _ => self.host.fail(now, departure.pair),
+            Source::Request { id, .. } => self.nic.on_local_error(now, departure.pair, id),
+            _ => self.nic.fail(now, departure.pair),
         }
         self.hear_events(now, None);
         self.follow(departure.meta.flow.get(), now);

@@ -63,8 +63,8 @@ impl Engine {
         let Some(pair) = self.pairs.get(slot) else {
             return;
         };
-        let host = pair.host.map(|id| self.host.pair(id));
-        let fault = host.and_then(|own| own.responder().fault());
+        let known = pair.id.map(|id| self.nic.pair(id));
+        let fault = known.and_then(|own| own.responder().fault());
         match fault {
             Some(NakCode::RemoteAccess) => self.events.push(AsyncEvent::AccessError(pair.number)),
             Some(_) => self.events.push(AsyncEvent::RequestError(pair.number)),
@@ -75,17 +75,17 @@ impl Engine {
         }
     }
 
-    /// Drains a queue pair, and tells if everything has ended that had begun. The host, which knows parts of READs only, goes
+    /// Drains a queue pair, and tells if everything has ended that had begun. The NIC, which knows parts of READs only, goes
     /// on until those have ended.
     #[cold]
     pub(super) fn drain(&mut self, slot: u32, now: Time) {
         let Some(pair) = self.pairs.get(slot) else {
             return;
         };
-        if let Some(id) = pair.host.filter(|_| pair.reads == 0) {
-            self.host.drain(now, id);
+        if let Some(id) = pair.id.filter(|_| pair.reads == 0) {
+            self.nic.drain(now, id);
         }
-        let drained = pair.is_drained(&self.host);
+        let drained = pair.is_drained(&self.nic);
         if let Some(pair) = self.pairs.get_mut(slot)
             && pair.drains
             && drained

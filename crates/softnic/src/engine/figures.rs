@@ -33,14 +33,14 @@ pub(super) fn count_at(engine: &mut Engine, slot: u32, count: impl Fn(&mut Count
 /// What the device has counted.
 pub(crate) fn of_device(engine: &Engine) -> Counters {
     Counters {
-        local_ack_timeout_err: engine.host.ledger().all.timeouts,
+        local_ack_timeout_err: engine.nic.ledger().all.timeouts,
         ..engine.counters
     }
 }
 
 /// What a queue pair has counted.
 pub(crate) fn of_pair(engine: &Engine, pair: &QueuePair) -> Counters {
-    let timeouts = pair.host.map_or(0, |id| engine.host.pair(id).timeouts());
+    let timeouts = pair.id.map_or(0, |id| engine.nic.pair(id).timeouts());
     let mut counters = pair.counters;
     counters.local_ack_timeout_err += u64::from(timeouts);
     counters
@@ -53,7 +53,7 @@ pub(crate) fn of_pairs(engine: &Engine, slots: Range<u32>) -> Option<Vec<PairFig
         service: pair.options.service,
         state: pair.state,
         peer: pair
-            .host
+            .id
             .filter(|_| !pair.is_datagram())
             .map(|_| (pair.peer.address, pair.peer.number)),
         counters: of_pair(engine, pair),

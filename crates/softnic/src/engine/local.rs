@@ -8,7 +8,7 @@ use crate::work::Operation;
 
 impl Engine {
     /// Carries out requests of a queue pair at its turn that are for this end, once all before them have ended, so that they
-    /// complete in order. Returns whether the next one is for the host.
+    /// complete in order. Returns whether the next one is for the NIC.
     pub(super) fn carry_out(&mut self, slot: u32, now: Time) -> bool {
         loop {
             let Some(pair) = self.pairs.get_mut(slot) else {
@@ -29,11 +29,11 @@ impl Engine {
                 return false;
             }
             let (domain, fault) = (pair.options.domain, work.fault);
-            let (done, host) = match operation {
-                _ if fault.is_some() => (false, pair.host),
-                Operation::Bind(to) => (self.keys.bind(domain, slot, &to), pair.host),
-                Operation::Invalidate(key) => (self.keys.invalidate(domain, slot, key), pair.host),
-                _ => (false, pair.host),
+            let (done, known) = match operation {
+                _ if fault.is_some() => (false, pair.id),
+                Operation::Bind(to) => (self.keys.bind(domain, slot, &to), pair.id),
+                Operation::Invalidate(key) => (self.keys.invalidate(domain, slot, key), pair.id),
+                _ => (false, pair.id),
             };
             pair.waiting.pop_front();
             if done {
@@ -41,8 +41,8 @@ impl Engine {
                 continue;
             }
             self.end(slot, number, fault.unwrap_or(Status::WindowBind));
-            if let Some(id) = host {
-                self.host.fail(now, id);
+            if let Some(id) = known {
+                self.nic.fail(now, id);
             }
             self.hear_events(now, None);
             self.follow(slot, now);

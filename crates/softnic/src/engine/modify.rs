@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use fairlane_host::{Opening, Start, begin_sending, set_parameters};
+use fairlane_nic::{Opening, Start, begin_sending, set_parameters};
 use fairlane_transport::{State, Status};
 use fairlane_units::{FlowId, HostId, QpNumber, TenantId, Time};
 
@@ -49,8 +49,8 @@ impl Engine {
                 limits::check("READs under way", sending.most_reads.into(), READS)?;
                 pair.send_by(sending);
                 let config = Arc::new(pair.config.clone());
-                if let Some(id) = pair.host {
-                    begin_sending(&mut self.host, id, sending.first, config);
+                if let Some(id) = pair.id {
+                    begin_sending(&mut self.nic, id, sending.first, config);
                 }
             }
             Modify::ReadyToSend(_) => {
@@ -58,16 +58,16 @@ impl Engine {
                     // Of requests that have been flushed, which leave no packet that takes them.
                     pair.addresses.clear();
                 }
-                if let Some(id) = pair.host {
-                    self.host.resume(now, id);
+                if let Some(id) = pair.id {
+                    self.nic.resume(now, id);
                 }
             }
             Modify::SendQueueDrain { tell } => {
                 pair.drains = *tell;
             }
             Modify::Error => {
-                if let Some(id) = pair.host {
-                    self.host.fail(now, id);
+                if let Some(id) = pair.id {
+                    self.nic.fail(now, id);
                 }
             }
         }
@@ -99,8 +99,8 @@ impl Engine {
         options.partition = to.partition.unwrap_or(options.partition);
         if let Some(timer) = to.rnr_timer {
             (pair.config.rnr_timer, pair.peer.rnr_timer) = (timer, timer);
-            if let Some(id) = pair.host {
-                set_parameters(&mut self.host, id, Arc::new(pair.config.clone()));
+            if let Some(id) = pair.id {
+                set_parameters(&mut self.nic, id, Arc::new(pair.config.clone()));
             }
         }
         Ok(())
@@ -109,21 +109,21 @@ impl Engine {
     /// What a queue pair is like.
     pub(crate) fn query(&self, number: QpNumber) -> Result<Attributes, Error> {
         let pair = self.pair(number)?;
-        let host = pair.host.map(|id| self.host.pair(id));
+        let known = pair.id.map(|id| self.nic.pair(id));
         let zero = fairlane_units::Psn::new(0);
         Ok(Attributes {
             state: pair.state,
             options: pair.options.clone(),
             rights: pair.rights,
-            connection: host.map(|_| pair.peer),
+            connection: known.map(|_| pair.peer),
             sending: pair.sending,
-            sends: host.map_or(zero, |own| own.requester().next_psn()),
-            expects: host.map_or(zero, |own| own.responder().expected()),
-            draining: pair.state == State::SendQueueDrain && !pair.is_drained(&self.host),
+            sends: known.map_or(zero, |own| own.requester().next_psn()),
+            expects: known.map_or(zero, |own| own.responder().expected()),
+            draining: pair.state == State::SendQueueDrain && !pair.is_drained(&self.nic),
         })
     }
 
-    /// Lets the host know a queue pair, from RTR on.
+    /// Lets the NIC know a queue pair, from RTR on.
     fn open(&mut self, slot: u32, now: Time) {
         let environment = self.environment;
         let Some(pair) = self.pairs.get_mut(slot) else {
@@ -148,7 +148,7 @@ impl Engine {
             transport: Some(Arc::new(pair.config.clone())),
             ..Start::default()
         };
-        pair.host = Some(self.host.open_at(now, &opening, start));
+        pair.id = Some(self.nic.open_at(now, &opening, start));
     }
 
     /// Forgets what a queue pair has begun, and its completions.
@@ -156,14 +156,14 @@ impl Engine {
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
-        if let Some(id) = pair.host.take() {
-            let receiving = self.host.pair(id).responder().receiving();
+        if let Some(id) = pair.id.take() {
+            let receiving = self.nic.pair(id).responder().receiving();
             let queue = self.receives.get_mut(pair.receives);
             if let (Some(receive), Some(queue)) = (receiving, queue) {
                 queue.end(receive);
             }
-            pair.counters.local_ack_timeout_err += u64::from(self.host.pair(id).timeouts());
-            self.host.close(now, id, false);
+            pair.counters.local_ack_timeout_err += u64::from(self.nic.pair(id).timeouts());
+            self.nic.close(now, id, false);
             self.turn = self.turn.filter(|(turn, _)| *turn != id);
             self.in_flight -= pair.in_flight;
             pair.in_flight = 0;
@@ -197,15 +197,15 @@ impl Engine {
         }
     }
 
-    /// Follows the host if a queue pair has failed there, and hands over what has found room.
+    /// Follows the NIC if a queue pair has failed there, and hands over what has found room.
     pub(super) fn follow(&mut self, slot: u32, now: Time) {
         let Some(pair) = self.pairs.get(slot) else {
             return;
         };
-        let Some(id) = pair.host else {
+        let Some(id) = pair.id else {
             return;
         };
-        let own = self.host.pair(id);
+        let own = self.nic.pair(id);
         let reliable = pair.config.service.is_reliable();
         let sends = own.requester().has_failed();
         if own.has_failed() || (sends && reliable) {
@@ -236,7 +236,7 @@ impl Engine {
         }
     }
 
-    /// Ends what the host doesn't know: requests that it never got, and receives.
+    /// Ends what the NIC doesn't know: requests that it never got, and receives.
     fn flush(&mut self, slot: u32) {
         self.flush_requests(slot);
         self.flush_receives(slot);
@@ -247,7 +247,7 @@ impl Engine {
             && let Some(number) = pair.waiting.pop_front()
         {
             let parts = self.works.get(number).map_or(0, |work| work.parts);
-            // The host ends parts that it has.
+            // The NIC ends parts that it has.
             if parts == 0 {
                 self.end(slot, number, Status::Flushed);
             }
@@ -274,7 +274,7 @@ pub(super) fn check_version(address: IpAddr, own: IpAddr) -> Result<(), Error> {
     }
 }
 
-/// A number of a host; the host needs one only to know hosts from each other.
+/// A number of a host; the NIC needs one only to know hosts from each other.
 fn number_of(address: IpAddr) -> u32 {
     match address {
         IpAddr::V4(address) => u32::from(address),

@@ -59,7 +59,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Hands what waits to the host: READs in parts, of which some are under way at a time.
+    /// Hands what waits to the NIC: READs in parts, of which some are under way at a time.
     pub(super) fn hand(&mut self, slot: u32, now: Time) {
         let begins = |own: &Self| {
             let pair = own.pairs.get(slot);
@@ -69,7 +69,7 @@ impl Engine {
             let Some(pair) = self.pairs.get_mut(slot) else {
                 return;
             };
-            let (Some(&number), Some(id)) = (pair.waiting.front(), pair.host) else {
+            let (Some(&number), Some(id)) = (pair.waiting.front(), pair.id) else {
                 return;
             };
             let Some(work) = self.works.get_mut(number) else {
@@ -106,11 +106,11 @@ impl Engine {
             if let Asked::Datagram { queue_key, .. } = &mut request.operation {
                 *queue_key = pair.datagram_key(*queue_key);
             }
-            self.host.post(now, id, request);
+            self.nic.post(now, id, request);
             if fails {
                 // Nothing behind it on a connection is handed over, which fails once those before it have ended.
                 pair.fails = reliable;
-                self.host.on_local_error(now, id, part.to_host());
+                self.nic.on_local_error(now, id, part.to_nic());
                 self.hear_events(now, None);
                 return;
             }
@@ -123,7 +123,7 @@ impl Engine {
         let Some(pair) = self.pairs.get_mut(slot) else {
             return false;
         };
-        let (Some(&number), Some(id)) = (pair.waiting.front(), pair.host) else {
+        let (Some(&number), Some(id)) = (pair.waiting.front(), pair.id) else {
             return false;
         };
         let Some(work) = self.works.get_mut(number) else {
@@ -140,18 +140,18 @@ impl Engine {
             return true;
         }
         let first = pair.outstanding as usize == pair.waiting.len();
-        if first && work.parts == 0 && !self.host.pair(id).has_failed() {
+        if first && work.parts == 0 && !self.nic.pair(id).has_failed() {
             work.failed = Some(Status::LocalProtection);
             pair.waiting.pop_front();
             self.end(slot, number, Status::LocalProtection);
-            self.host.fail(now, id);
+            self.nic.fail(now, id);
         }
         false
     }
 
     /// A part of a work has ended.
     pub(super) fn on_completed(&mut self, slot: u32, id: u64, status: Status) {
-        let number = PartId::from_host(id).work;
+        let number = PartId::from_nic(id).work;
         let (Some(pair), Some(work)) = (self.pairs.get_mut(slot), self.works.get_mut(number))
         else {
             return;
@@ -325,7 +325,7 @@ impl Work {
         u32::try_from(self.handed / READ_PART).unwrap_or(u32::MAX)
     }
 
-    /// What is handed to the host next, and whether it is the rest.
+    /// What is handed to the NIC next, and whether it is the rest.
     fn next(&mut self, part: PartId) -> Option<(WorkRequest, bool)> {
         let request = &self.request;
         let rest = request.length() - self.handed;
@@ -337,10 +337,10 @@ impl Work {
             other => (rest, other.asked()?),
         };
         let handed = WorkRequest {
-            id: part.to_host(),
+            id: part.to_nic(),
             operation,
             length: Bytes::new(length),
-            // Whether the application hears of it is decided here; the host must say when it has ended.
+            // Whether the application hears of it is decided here; the NIC must say when it has ended.
             signaled: true,
             // Parts behind the first one needn't wait for it.
             fence: request.fence && self.handed == 0,

@@ -33,7 +33,7 @@ use crate::subflows::{self, Subflows};
 /// A queue pair may send requests and responses to READs at a time. They have one controller, pacer and window,
 /// and take turns.
 #[derive(Clone, Debug)]
-pub struct Host {
+pub struct Nic {
     pub(crate) settings: Arc<Settings>,
     /// The parameters of queue pairs that [ask for no others](Start::transport).
     transport: Arc<Config>,
@@ -48,7 +48,7 @@ pub struct Host {
     pub(crate) ledger: Ledger,
 }
 
-impl Host {
+impl Nic {
     /// A NIC with links that are up, one for each of `environments`, which hold for all that its ports send.
     pub fn new(settings: Arc<Settings>, environments: &[Environment], tenants: &Tenants) -> Self {
         let tallies = match tenants.all.len() {
@@ -295,7 +295,7 @@ impl Host {
     }
 }
 
-impl Host {
+impl Nic {
     /// Makes a queue pair that is about to send data of a stream known to the enforcer.
     pub(crate) fn enforce(&mut self, now: Time, id: PairId, stream: Stream) {
         let pair = &mut self.pairs[id.index()];

@@ -16,7 +16,7 @@ use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
 use fairlane_wire::{Aeth, Opcode, Position, Syndrome};
 
 use self::gates::Gates;
-use crate::nic::Host;
+use crate::nic::Nic;
 use crate::packet::{Arrival, Departure, PairId, Role};
 use crate::pair::{NONE, Pair, Stream};
 use crate::port::Port;
@@ -107,9 +107,9 @@ impl Apportion {
 /// The rate at `now` that a queue pair may send at: what its [controller allows](Pair::rate_at), and, where receivers
 /// apportion their links, no more than its host's share, which all queue pairs to that receiver have together. It is a look:
 /// nothing changes.
-pub fn rate_at(host: &Host, now: Time, id: PairId) -> Rate {
-    let pair = &host.pairs[id.index()];
-    let own = host.ports[usize::from(pair.port)].apportion.as_deref();
+pub fn rate_at(nic: &Nic, now: Time, id: PairId) -> Rate {
+    let pair = &nic.pairs[id.index()];
+    let own = nic.ports[usize::from(pair.port)].apportion.as_deref();
     let share = own.and_then(|own| own.gates.share(id.0));
     let allowed = pair.rate_at(now);
     share.map_or(allowed, |share| share.min(allowed))
@@ -117,26 +117,26 @@ pub fn rate_at(host: &Host, now: Time, id: PairId) -> Rate {
 
 /// Gives a port's part to `act`, beside the rest of the port; nothing happens where nobody apportions.
 fn with<T>(
-    host: &mut Host,
+    nic: &mut Nic,
     port: u8,
     act: impl FnOnce(&mut Apportion, &mut Port, &[Pair], &Settings) -> T,
 ) -> Option<T> {
-    let port = &mut host.ports[usize::from(port)];
+    let port = &mut nic.ports[usize::from(port)];
     let mut own = port.apportion.take()?;
-    let result = act(&mut own, port, &host.pairs, &host.settings);
+    let result = act(&mut own, port, &nic.pairs, &nic.settings);
     port.apportion = Some(own);
     Some(result)
 }
 
 /// The queue pair whose turn it is at a port: those that have to wait for their receiver are passed over.
 #[cold]
-pub(crate) fn turn(host: &mut Host, now: Time, number: u8) -> Option<PairId> {
+pub(crate) fn turn(nic: &mut Nic, now: Time, number: u8) -> Option<PairId> {
     loop {
-        with(host, number, |own, port, pairs, _| {
+        with(nic, number, |own, port, pairs, _| {
             own.gates.open_due(now, port, pairs);
         });
-        let id = choose(host, now, number)?;
-        let admitted = with(host, number, |own, port, pairs, _| {
+        let id = choose(nic, now, number)?;
+        let admitted = with(nic, number, |own, port, pairs, _| {
             // Requests for data are free: the rate is that of the data.
             let free = port.asks_for_data(&pairs[id.index()]);
             let admitted = free || own.gates.admits(now, id.0);
@@ -152,8 +152,8 @@ pub(crate) fn turn(host: &mut Host, now: Time, number: u8) -> Option<PairId> {
 }
 
 /// The queue pair whose turn it is by round robin, or by the enforcer.
-fn choose(host: &mut Host, now: Time, port: u8) -> Option<PairId> {
-    let (pairs, port) = (&mut host.pairs, &mut host.ports[usize::from(port)]);
+fn choose(nic: &mut Nic, now: Time, port: u8) -> Option<PairId> {
+    let (pairs, port) = (&mut nic.pairs, &mut nic.ports[usize::from(port)]);
     let moved = |pair: u32, position| pairs[pair as usize].position = position;
     if let Some(chosen) = port.rounds.choose(now, moved) {
         return Some(PairId(chosen));
@@ -164,15 +164,15 @@ fn choose(host: &mut Host, now: Time, port: u8) -> Option<PairId> {
 
 /// Brings up to date what a queue pair has to send, and whether it may, at a port that is overseen.
 #[cold]
-pub(crate) fn refresh(host: &mut Host, now: Time, id: PairId) {
-    let pair = &host.pairs[id.index()];
+pub(crate) fn refresh(nic: &mut Nic, now: Time, id: PairId) {
+    let pair = &nic.pairs[id.index()];
     let number = pair.port;
-    let port = &mut host.ports[usize::from(number)];
+    let port = &mut nic.ports[usize::from(number)];
     if port.apportion.is_none() {
         port.offer(pair, true);
         return;
     }
-    with(host, number, |own, port, pairs, settings| {
+    with(nic, number, |own, port, pairs, settings| {
         own.gates.refresh(now, id.0, (settings, port, pairs));
     });
 }
@@ -184,32 +184,32 @@ pub(crate) type Says = (Option<u16>, Option<u32>);
 /// returned with what the packet says of its sender.
 #[cold]
 pub(crate) fn charge(
-    host: &mut Host,
+    nic: &mut Nic,
     now: Time,
     id: PairId,
     departure: &Departure,
 ) -> (bool, Option<Says>) {
     let wire = Bytes::new(u64::from(departure.meta.wire));
-    let pair = &mut host.pairs[id.index()];
+    let pair = &mut nic.pairs[id.index()];
     let number = pair.port;
     let stream = match departure.from_responder {
         true => Stream::Responses,
         false => Stream::Requests,
     };
-    let enforced = match &mut host.ports[usize::from(number)].scoped {
+    let enforced = match &mut nic.ports[usize::from(number)].scoped {
         Some(scoped) => {
             scoped.charge(now, (pair, stream), wire);
             true
         }
         None => {
-            pair.sending.advance(&host.settings, now, false);
+            pair.sending.advance(&nic.settings, now, false);
             false
         }
     };
-    let own = host.ports[usize::from(number)].apportion.as_deref_mut();
+    let own = nic.ports[usize::from(number)].apportion.as_deref_mut();
     let says = own.and_then(|own| {
         let size = (
-            host.settings.sizes.on_link(departure.meta.wire),
+            nic.settings.sizes.on_link(departure.meta.wire),
             departure.packet.payload,
         );
         let says = own.gates.on_sent(now, id.0, size)?;
@@ -224,13 +224,13 @@ pub(crate) fn charge(
 /// something is to be sent again.
 #[cold]
 pub(crate) fn hear(
-    host: &mut Host,
+    nic: &mut Nic,
     now: Time,
     id: PairId,
     (share, acknowledges, lost): (u16, bool, bool),
 ) {
-    let number = usize::from(host.pairs[id.index()].port);
-    let Some(own) = host.ports[number].apportion.as_deref_mut() else {
+    let number = usize::from(nic.pairs[id.index()].port);
+    let Some(own) = nic.ports[number].apportion.as_deref_mut() else {
         return;
     };
     if lost {
@@ -246,10 +246,10 @@ pub(crate) fn hear(
 
 /// Data has arrived, of a request or in the response to one; `taken` says that the transport acts on it.
 #[cold]
-pub(crate) fn on_data(host: &mut Host, now: Time, id: PairId, arrival: &Arrival<'_>, taken: bool) {
-    let pair = &host.pairs[id.index()];
+pub(crate) fn on_data(nic: &mut Nic, now: Time, id: PairId, arrival: &Arrival<'_>, taken: bool) {
+    let pair = &nic.pairs[id.index()];
     let number = pair.port;
-    let Some(own) = host.ports[usize::from(number)].apportion.as_deref_mut() else {
+    let Some(own) = nic.ports[usize::from(number)].apportion.as_deref_mut() else {
         return;
     };
     let Some(receiver) = &mut own.receiver else {
@@ -259,7 +259,7 @@ pub(crate) fn on_data(host: &mut Host, now: Time, id: PairId, arrival: &Arrival<
     own.came[id.index()] = Some(reads);
     let data = Data {
         via: id.0,
-        wire: host.settings.sizes.on_link(arrival.meta.wire),
+        wire: nic.settings.sizes.on_link(arrival.meta.wire),
         part: match taken {
             true => part(arrival.packet.opcode),
             false => Part::Other,
@@ -268,14 +268,14 @@ pub(crate) fn on_data(host: &mut Host, now: Time, id: PairId, arrival: &Arrival<
         backlog: arrival.meta.backlog,
     };
     receiver.on_data(now, peer(pair), data);
-    tell(host, now, number);
+    tell(nic, now, number);
 }
 
 /// A queue pair goes.
 #[cold]
-pub(crate) fn close(host: &mut Host, now: Time, id: PairId) {
-    let number = host.pairs[id.index()].port;
-    with(host, number, |own, port, pairs, _| {
+pub(crate) fn close(nic: &mut Nic, now: Time, id: PairId) {
+    let number = nic.pairs[id.index()].port;
+    with(nic, number, |own, port, pairs, _| {
         own.gates.close(now, id.0, (port, pairs));
         let of = peer_of(&pairs[id.index()]);
         let open = own.peers.get_mut(&of).map(|open| {
@@ -289,7 +289,7 @@ pub(crate) fn close(host: &mut Host, now: Time, id: PairId) {
             }
         }
     });
-    tell(host, now, number);
+    tell(nic, now, number);
 }
 
 /// The number under which a port's receiver has its deadline among those of queue pairs.
@@ -299,9 +299,9 @@ const fn place(port: u8) -> u32 {
 
 /// A deadline that isn't that of a queue pair has come.
 #[cold]
-pub(crate) fn on_deadline(host: &mut Host, now: Time, (at, number): (Time, u32)) {
+pub(crate) fn on_deadline(nic: &mut Nic, now: Time, (at, number): (Time, u32)) {
     let port = (NONE - number) as u8;
-    let own = host.ports[usize::from(port)].apportion.as_deref_mut();
+    let own = nic.ports[usize::from(port)].apportion.as_deref_mut();
     let Some(own) = own.filter(|own| own.queued == at) else {
         return;
     };
@@ -309,33 +309,33 @@ pub(crate) fn on_deadline(host: &mut Host, now: Time, (at, number): (Time, u32))
     if let Some(receiver) = &mut own.receiver {
         receiver.on_deadline(now);
     }
-    tell(host, now, port);
+    tell(nic, now, port);
 }
 
 /// Tells senders of their shares that haven't asked, and sees to it that the receiver comes up in time.
-fn tell(host: &mut Host, now: Time, port: u8) {
+fn tell(nic: &mut Nic, now: Time, port: u8) {
     loop {
-        let own = host.ports[usize::from(port)].apportion.as_deref_mut();
+        let own = nic.ports[usize::from(port)].apportion.as_deref_mut();
         let Some(own) = own else { return };
         let Some(receiver) = &mut own.receiver else {
             return;
         };
         let Some(push) = receiver.poll_push(now) else {
             if let Some(at) = receiver.deadline() {
-                host.deadlines.arm(place(port), at, &mut own.queued);
+                nic.deadlines.arm(place(port), at, &mut own.queued);
             }
             return;
         };
-        push_share(host, port, &push);
+        push_share(nic, port, &push);
     }
 }
 
 /// Queues a repeated acknowledgement, or repeated feedback, which has the share of now.
-fn push_share(host: &mut Host, port: u8, push: &Push) {
-    let Some((id, reads)) = via(host, port, push) else {
+fn push_share(nic: &mut Nic, port: u8, push: &Push) {
+    let Some((id, reads)) = via(nic, port, push) else {
         return;
     };
-    let pair = &mut host.pairs[id.index()];
+    let pair = &mut nic.pairs[id.index()];
     let reply = match reads {
         true => Some(feedback(pair)),
         false => pair.responder.acknowledge_again(&pair.config),
@@ -352,7 +352,7 @@ fn push_share(host: &mut Host, port: u8, push: &Push) {
         control: pair.control,
         from_responder: !reads,
     };
-    host.push(answer);
+    nic.push(answer);
 }
 
 /// Feedback that confirms what has been confirmed before.
@@ -369,10 +369,10 @@ const fn feedback(pair: &Pair) -> Reply {
 
 /// The queue pair by which a sender is told of its share, and whether its data are responses to READs: that of its last packet,
 /// or if that has gone any other by which data has come.
-fn via(host: &Host, port: u8, push: &Push) -> Option<(PairId, bool)> {
-    let own = host.ports[usize::from(port)].apportion.as_deref()?;
+fn via(nic: &Nic, port: u8, push: &Push) -> Option<(PairId, bool)> {
+    let own = nic.ports[usize::from(port)].apportion.as_deref()?;
     let leads = |number: u32| {
-        let pair = host.pairs.get(number as usize)?;
+        let pair = nic.pairs.get(number as usize)?;
         let its = pair.live && pair.port == port && peer(pair) == push.peer;
         let reads = own.came.get(number as usize).copied().flatten();
         reads.filter(|_| its).map(|reads| (PairId(number), reads))

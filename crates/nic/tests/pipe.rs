@@ -10,8 +10,8 @@ use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{
     Algorithm, Environment, Hop, Params, Reading, Telemetry, TelemetryFormat, dasr, fixed,
 };
-use fairlane_host::{
-    Arrival, Departure, Event, Host, Measured, Opening, PairId, Role, Settings, Tenants,
+use fairlane_nic::{
+    Arrival, Departure, Event, Measured, Nic, Opening, PairId, Role, Settings, Tenants,
 };
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
@@ -63,7 +63,7 @@ struct World {
     pipe: Pipe,
     now: Time,
     random: u64,
-    hosts: [Host; 2],
+    hosts: [Nic; 2],
     pairs: [Vec<PairId>; 2],
     free: [Time; 2],
     /// Arrival, number and receiver of what is on the way.
@@ -101,8 +101,8 @@ impl World {
             .collect();
         let here = all.clone();
         let tenants = Tenants { all, here };
-        let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &[environment], &tenants));
-        let open = |host: &mut Host, peer| {
+        let mut hosts = [0, 1].map(|_| Nic::new(settings.clone(), &[environment], &tenants));
+        let open = |host: &mut Nic, peer| {
             let opening = |number| Opening {
                 flow: FlowId::new(number),
                 port: 0,

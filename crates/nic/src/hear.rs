@@ -5,12 +5,12 @@ use fairlane_units::{Bytes, Rate, Time};
 use fairlane_wire::Syndrome;
 
 use crate::apportion;
-use crate::nic::Host;
+use crate::nic::Nic;
 use crate::packet::{Arrival, PairId, Role};
 use crate::pair::Stream;
 use crate::settings::Settings;
 
-impl Host {
+impl Nic {
     /// Fires a timer of a controller, for a driver that [does so](crate::Timers::Driven).
     pub fn on_timer(&mut self, now: Time, id: PairId, timer: usize) {
         let sending = &mut self.pairs[id.index()].sending;

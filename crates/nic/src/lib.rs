@@ -1,11 +1,11 @@
 //! One host's NIC as a value, without IO.
 //!
-//! A [`Host`] owns what lies between the verbs and the wire: queue pairs (both roles of
+//! A [`Nic`] owns what lies between the verbs and the wire: queue pairs (both roles of
 //! `fairlane-transport`), controllers with their scope, pacers and windows, whose turn it is, CNPs owed, the
 //! data of READs, the receiver's shares, posted work and completions.
 //!
-//! In go work requests ([`Host::post`]), packets with what the network says of them ([`Arrival`]), pauses of
-//! a class, the state of the link, and `now`. Out come the next packet of a port when asked ([`Host::poll_transmit`]),
+//! In go work requests ([`Nic::post`]), packets with what the network says of them ([`Arrival`]), pauses of
+//! a class, the state of the link, and `now`. Out come the next packet of a port when asked ([`Nic::poll_transmit`]),
 //! [`Event`]s and one deadline. It never schedules: it is asked for a packet when a transmitter is free.
 //! Nothing in it depends on who drives it, a simulator in virtual time or a thread with sockets, and it
 //! knows nothing that no packet carried but what both ends of a connection agree on before the first one
@@ -21,7 +21,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use fairlane_congestion::{Algorithm, Environment};
-//! use fairlane_host::{Arrival, Event, Host, Measured, Opening, Settings, Tenants};
+//! use fairlane_nic::{Arrival, Event, Measured, Nic, Opening, Settings, Tenants};
 //! use fairlane_transport::{Operation, Remote, Unchecked, WorkRequest};
 //! use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 //!
@@ -33,7 +33,7 @@
 //!     bdp: Bytes::new(100_000),
 //!     mtu: settings.transport.mtu,
 //! };
-//! let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &[environment], &Tenants::default()));
+//! let mut hosts = [0, 1].map(|_| Nic::new(settings.clone(), &[environment], &Tenants::default()));
 //! let opening = |peer| Opening {
 //!     flow: FlowId::new(7),
 //!     port: 0,
@@ -93,7 +93,7 @@ pub use admission::{Admission, InTurn};
 pub use apportion::rate_at;
 pub use begin::{begin_sending, set_parameters};
 pub use counters::{Counters, Ledger, Tally};
-pub use nic::Host;
+pub use nic::Nic;
 pub use packet::{
     Arrival, Departure, Event, Heard, Measured, Meta, NO_ECHO, Opening, PairId, Role, Start,
 };

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use fairlane_congestion::dasr::{Mode, Params};
 use fairlane_congestion::scope::Scope;
 use fairlane_congestion::{Algorithm, Environment};
-use fairlane_host::{
-    Arrival, Departure, Event, Host, Measured, Opening, PairId, Role, Settings, Tenants,
+use fairlane_nic::{
+    Arrival, Departure, Event, Measured, Nic, Opening, PairId, Role, Settings, Tenants,
 };
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
@@ -43,7 +43,7 @@ fn write(source: usize, destination: usize, size: u64, us: u64) -> Flow {
 
 struct Star {
     now: Time,
-    hosts: Vec<Host>,
+    hosts: Vec<Nic>,
     flows: Vec<Flow>,
     /// By flow, at the host that posts and at the other one.
     pairs: Vec<[PairId; 2]>,
@@ -72,8 +72,8 @@ impl Star {
             bdp: RATE.bytes_in(RTT),
             mtu: settings.transport.mtu,
         };
-        let host = |_| Host::new(settings.clone(), &[environment], &Tenants::default());
-        let mut all: Vec<Host> = (0..hosts).map(host).collect();
+        let host = |_| Nic::new(settings.clone(), &[environment], &Tenants::default());
+        let mut all: Vec<Nic> = (0..hosts).map(host).collect();
         let mut open = |flow: FlowId, here: usize, peer: usize| {
             let opening = Opening {
                 flow,

@@ -26,7 +26,7 @@ pub enum Timers {
     /// The NIC, lazily: a timer that only changes a rate is fired when the rate is looked at.
     #[default]
     Lazy,
-    /// The driver, by [`Host::on_timer`](crate::Host::on_timer): one whose order of simultaneous events is
+    /// The driver, by [`Nic::on_timer`](crate::Nic::on_timer): one whose order of simultaneous events is
     /// not to be changed.
     Driven,
 }

@@ -4,10 +4,10 @@ use fairlane_transport::{ReceiveCompletion, Requester, Status};
 use fairlane_units::{FlowId, Time};
 use fairlane_wire::NakCode;
 
-use crate::nic::Host;
+use crate::nic::Nic;
 use crate::packet::{Event, PairId};
 
-impl Host {
+impl Nic {
     /// Ends all that a queue pair has begun, as state ERR does (IBTA 10.3.1): work requests complete as flushed,
     /// nothing is sent or heard any more.
     pub fn fail(&mut self, now: Time, id: PairId) {

@@ -6,12 +6,12 @@ use fairlane_wire::Opcode;
 
 use crate::admission::{Admission, InTurn};
 use crate::apportion::{self, Says};
-use crate::nic::Host;
+use crate::nic::Nic;
 use crate::packet::{Departure, Meta, PairId, Role};
 use crate::pair::{Pair, Stream};
 use crate::settings::Sizes;
 
-impl Host {
+impl Nic {
     /// The next packet of a port, now that its transmitter is free: answers first, then queue pairs in turn.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, port: u8) -> Option<Departure> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{Algorithm, Environment};
-use fairlane_host::{Arrival, Event, Host, Measured, Opening, PairId, Settings, Tenants};
+use fairlane_nic::{Arrival, Event, Measured, Nic, Opening, PairId, Settings, Tenants};
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 
@@ -14,7 +14,7 @@ const CLASS: u8 = 3;
 
 /// Two hosts whose ports of equal number are joined by wires that take no time; flow k is bound to port k.
 struct Hosts {
-    hosts: [Host; 2],
+    hosts: [Nic; 2],
     pairs: [[PairId; 2]; 2],
     now: Time,
     /// Packets that have left each port of each host.
@@ -44,7 +44,7 @@ impl Hosts {
             here: vec![tenant],
         };
         let ports = [environment; 2];
-        let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &ports, &tenants));
+        let mut hosts = [0, 1].map(|_| Nic::new(settings.clone(), &ports, &tenants));
         let pairs = [0, 1].map(|host: usize| {
             PORTS.map(|port| {
                 let opening = Opening {
@@ -108,7 +108,7 @@ impl Hosts {
                     self.completed.push(flow.get());
                 }
             }
-            let ports = |host: &mut Host| PORTS.map(|port| host.sends_at(port));
+            let ports = |host: &mut Nic| PORTS.map(|port| host.sends_at(port));
             let times = self.hosts.iter_mut().flat_map(ports).flatten();
             let Some(next) = times.min() else {
                 return;

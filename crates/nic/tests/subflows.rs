@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairlane_congestion::{Algorithm, Environment};
-use fairlane_host::{Arrival, Host, Measured, Opening, PairId, Settings, Tenants};
+use fairlane_nic::{Arrival, Measured, Nic, Opening, PairId, Settings, Tenants};
 use fairlane_transport::{Operation, Remote, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ const SPAN: Duration = Duration::from_us(100);
 
 /// Two hosts that are joined by a wire which takes no time; all queue pairs belong to one connection.
 struct Hosts {
-    hosts: [Host; 2],
+    hosts: [Nic; 2],
     pairs: [Vec<PairId>; 2],
     now: Time,
 }
@@ -30,7 +30,7 @@ impl Hosts {
             mtu: settings.transport.mtu,
         };
         let tenants = Tenants::default();
-        let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &[environment], &tenants));
+        let mut hosts = [0, 1].map(|_| Nic::new(settings.clone(), &[environment], &tenants));
         let pairs = [0, 1].map(|host: usize| {
             let open = |number| {
                 let opening = Opening {

@@ -10,12 +10,12 @@ use fairlane_units::{Psn, Time};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 
 use crate::apportion;
-use crate::nic::Host;
+use crate::nic::Nic;
 use crate::packet::{Arrival, Event, Heard, Meta, NO_ECHO, PairId, Role};
 use crate::pair::{Reading, Stream};
 use crate::replies::{Answer, Said};
 
-impl Host {
+impl Nic {
     /// A packet for a queue pair has arrived. `memory` and `receives` are what it may act on.
     #[inline]
     pub fn on_packet(

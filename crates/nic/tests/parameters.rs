@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fairlane_congestion::{Algorithm, Environment, WindowMode};
-use fairlane_host::{
-    Arrival, Departure, Event, Host, Measured, Opening, PairId, Settings, Start, Tenants,
+use fairlane_nic::{
+    Arrival, Departure, Event, Measured, Nic, Opening, PairId, Settings, Start, Tenants,
     begin_sending,
 };
 use fairlane_transport::{Config, Operation, Remote, Status, Unchecked, WorkRequest};
@@ -19,11 +19,11 @@ fn environment(bdp: u64) -> Environment {
     }
 }
 
-fn host(bdp: u64, window: WindowMode) -> Host {
+fn nic(bdp: u64, window: WindowMode) -> Nic {
     let algorithm: Algorithm = "dcqcn".parse().expect("it is in the list");
     let mut settings = Settings::new(algorithm);
     (settings.window, settings.read_feedback) = (window, false);
-    Host::new(Arc::new(settings), &[environment(bdp)], &Tenants::default())
+    Nic::new(Arc::new(settings), &[environment(bdp)], &Tenants::default())
 }
 
 fn opening(bdp: u64) -> Opening {
@@ -46,9 +46,9 @@ fn of_mtu(mtu: u64) -> Arc<Config> {
     })
 }
 
-fn write(host: &mut Host, pair: PairId, length: u64) {
+fn write(nic: &mut Nic, pair: PairId, length: u64) {
     let write = Operation::Write(Remote::default());
-    host.post(
+    nic.post(
         Time::ZERO,
         pair,
         WorkRequest::new(1, write, Bytes::new(length)),
@@ -56,11 +56,11 @@ fn write(host: &mut Host, pair: PairId, length: u64) {
 }
 
 /// All that a host sends, as fast as its pacers let it.
-fn departures(host: &mut Host) -> Vec<Departure> {
+fn departures(nic: &mut Nic) -> Vec<Departure> {
     let (mut now, mut all) = (Time::ZERO, Vec::new());
-    while let Some(at) = host.sends_at(0) {
+    while let Some(at) = nic.sends_at(0) {
         now = now.max(at);
-        all.extend(host.poll_transmit(now, 0));
+        all.extend(nic.poll_transmit(now, 0));
     }
     all
 }
@@ -68,17 +68,17 @@ fn departures(host: &mut Host) -> Vec<Departure> {
 #[test]
 fn each_queue_pair_has_its_path_mtu() {
     for (mtu, packets) in [(256, 20), (1024, 5), (4096, 2)] {
-        let mut host = host(0, WindowMode::None);
+        let mut nic = nic(0, WindowMode::None);
         let start = Start {
             transport: Some(of_mtu(mtu)),
             ..Start::default()
         };
-        let usual = host.open(Time::ZERO, &opening(0));
-        let own = host.open_at(Time::ZERO, &opening(0), start);
+        let usual = nic.open(Time::ZERO, &opening(0));
+        let own = nic.open_at(Time::ZERO, &opening(0), start);
         for pair in [usual, own] {
-            write(&mut host, pair, 5000);
+            write(&mut nic, pair, 5000);
         }
-        let all = departures(&mut host);
+        let all = departures(&mut nic);
         let count = |pair| all.iter().filter(|sent| sent.pair == pair).count();
         assert_eq!((count(usual), count(own)), (5, packets));
     }
@@ -86,26 +86,26 @@ fn each_queue_pair_has_its_path_mtu() {
 
 #[test]
 fn a_queue_pair_begins_to_send_when_it_has_a_number() {
-    let mut host = host(0, WindowMode::None);
+    let mut nic = nic(0, WindowMode::None);
     let start = Start {
         expects: Psn::new(5),
         ..Start::default()
     };
-    let pair = host.open_at(Time::ZERO, &opening(0), start);
-    begin_sending(&mut host, pair, Psn::new(0xff_ffff), of_mtu(2048));
-    write(&mut host, pair, 5000);
-    let psns: Vec<u32> = (departures(&mut host).iter())
+    let pair = nic.open_at(Time::ZERO, &opening(0), start);
+    begin_sending(&mut nic, pair, Psn::new(0xff_ffff), of_mtu(2048));
+    write(&mut nic, pair, 5000);
+    let psns: Vec<u32> = (departures(&mut nic).iter())
         .map(|sent| sent.packet.psn.get())
         .collect();
     assert_eq!(psns, [0xff_ffff, 0, 1]);
-    assert_eq!(host.pair(pair).responder().expected(), Psn::new(5));
+    assert_eq!(nic.pair(pair).responder().expected(), Psn::new(5));
 }
 
 /// The responses to a READ go on although nobody says that they have arrived, however small the window is.
 #[test]
 fn a_window_holds_no_responses_that_nobody_confirms() {
     let bdp = 2048;
-    let mut hosts = [0, 1].map(|_| host(bdp, WindowMode::Fixed));
+    let mut hosts = [0, 1].map(|_| nic(bdp, WindowMode::Fixed));
     let pairs = [0, 1].map(|at: usize| hosts[at].open(Time::ZERO, &opening(bdp)));
     let read = Operation::Read(Remote::default());
     let request = WorkRequest::new(1, read, Bytes::new(100_000));
