@@ -91,7 +91,6 @@ mod turns;
 
 pub use admission::{Admission, InTurn};
 pub use apportion::rate_at;
-pub use begin::{begin_sending, set_parameters};
 pub use counters::{Counters, Ledger, Tally};
 pub use nic::Nic;
 pub use packet::{

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use fairlane_congestion::{Algorithm, Environment, WindowMode};
 use fairlane_nic::{
     Arrival, Departure, Event, Measured, Nic, Opening, PairId, Settings, Start, Tenants,
-    begin_sending,
 };
 use fairlane_transport::{Config, Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Psn, Rate, TenantId, Time};
@@ -92,7 +91,7 @@ fn a_queue_pair_begins_to_send_when_it_has_a_number() {
         ..Start::default()
     };
     let pair = nic.open_at(Time::ZERO, &opening(0), start);
-    begin_sending(&mut nic, pair, Psn::new(0xff_ffff), of_mtu(2048));
+    nic.begin_sending(pair, Psn::new(0xff_ffff), of_mtu(2048));
     write(&mut nic, pair, 5000);
     let psns: Vec<u32> = (departures(&mut nic).iter())
         .map(|sent| sent.packet.psn.get())

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use fairlane_nic::{Opening, Start, begin_sending, set_parameters};
+use fairlane_nic::{Opening, Start};
 use fairlane_transport::{State, Status};
 use fairlane_units::{FlowId, HostId, QpNumber, TenantId, Time};
 
@@ -50,7 +50,7 @@ impl Engine {
                 pair.send_by(sending);
                 let config = Arc::new(pair.config.clone());
                 if let Some(id) = pair.id {
-                    begin_sending(&mut self.nic, id, sending.first, config);
+                    self.nic.begin_sending(id, sending.first, config);
                 }
             }
             Modify::ReadyToSend(_) => {
@@ -100,7 +100,7 @@ impl Engine {
         if let Some(timer) = to.rnr_timer {
             (pair.config.rnr_timer, pair.peer.rnr_timer) = (timer, timer);
             if let Some(id) = pair.id {
-                set_parameters(&mut self.nic, id, Arc::new(pair.config.clone()));
+                self.nic.set_parameters(id, Arc::new(pair.config.clone()));
             }
         }
         Ok(())
