@@ -14,16 +14,16 @@ pub enum Drop {
     LinkDown,
     /// No route led to its destination.
     NoRoute,
-    /// These are of switches that keep flows in order: there was no room to hold it,
+    /// A switch that keeps flows in order had no room to hold it.
     HoldFull,
-    /// it was held for too long,
+    /// A switch that keeps flows in order held it for too long.
     HoldTimeout,
-    /// or it had set out before its way changed.
+    /// It had set out before its way changed, and came to a switch that keeps flows in order.
     Rerouted,
 }
 
 impl Drop {
-    /// Those of every switch come first.
+    /// All reasons: first those that every switch knows.
     pub const ALL: [Self; 7] = [
         Self::BufferFull,
         Self::LinkError,
@@ -34,7 +34,7 @@ impl Drop {
         Self::Rerouted,
     ];
 
-    /// Those that every switch knows.
+    /// How many of them every switch knows.
     pub const PLAIN: usize = 4;
 
     /// The name of the reason in results.
@@ -72,8 +72,6 @@ pub struct Counters {
     pub filtered: u64,
     /// Pauses that took effect.
     pub pauses: u64,
-    /// Messages that have failed, which the driver counts.
-    pub failed: u32,
     /// By tenant, if there are several.
     pub ledger: Option<Box<Ledger>>,
 }
@@ -107,7 +105,6 @@ impl Counters {
         self.marks += other.marks;
         self.filtered += other.filtered;
         self.pauses += other.pauses;
-        self.failed += other.failed;
         if let (Some(all), Some(part)) = (&mut self.ledger, &other.ledger) {
             all.absorb(part);
         }

@@ -93,10 +93,10 @@ impl World {
             let circle = waits::circle(&[&self.net]);
             return Ending::Stalled(Account { world: self }.stall(&circle));
         }
-        if self.net.counters.failed > 0 {
-            Ending::Failed
-        } else {
-            Ending::Complete
+        let mut records = self.records.entries.iter();
+        match records.any(|record| record.outcome.is_failure()) {
+            true => Ending::Failed,
+            false => Ending::Complete,
         }
     }
 }

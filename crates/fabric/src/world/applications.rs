@@ -8,10 +8,10 @@ use fairlane_units::{FlowId, HostId, QpId, Time};
 
 use super::ideal::push_record;
 use super::subflows;
+use crate::MessageRecord;
 use crate::endpoint::{Endpoints, Output};
 use crate::events::LIBRARY;
 use crate::world::World;
-use crate::{MessageRecord, Outcome};
 
 impl World {
     /// Opens the queue pairs of applications, and schedules their start.
@@ -91,7 +91,6 @@ impl World {
                     let record =
                         endpoints.operation_record(net, traffic, baseline, operation, true);
                     endpoints.free_operations.push(operation);
-                    self.net.counters.failed += u32::from(record.outcome != Outcome::Completed);
                     push_record(self, record, moved);
                 }
             }

@@ -106,7 +106,6 @@ impl World {
             _ => Outcome::RetryExceeded,
         };
         let succeeded = status == Status::Success;
-        self.net.counters.failed += u32::from(!succeeded);
         let ended = (succeeded.then_some(self.net.now()), outcome);
         let record = self.hosts.record(&self.net, (message, pair), ended);
         let posted = self.hosts.connections.posted.remove(&message);

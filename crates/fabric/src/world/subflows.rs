@@ -175,7 +175,6 @@ fn finish(world: &mut World, ended: &Ended) {
         true => Outcome::Completed,
         false => Outcome::RetryExceeded,
     };
-    world.net.counters.failed += u32::from(!ended.succeeded);
     let known = record(world, ended.message);
     let acknowledged = match ended.succeeded {
         true => known.size,
