@@ -186,6 +186,20 @@ impl LiveNetwork {
         Err(Error::new("flow", message, hint))
     }
 
+    fn check_packet(&self, packet: &Packet) -> Result<(), Error> {
+        if packet.kind.is_of_switches() {
+            let message = format!("is of kind {:?}, which only switches send", packet.kind);
+            return Err(Error::new("packet", message, "hand in what hosts send"));
+        }
+        let largest = self.net.settings.largest - u32::from(self.net.settings.gap);
+        if (1..=largest).contains(&u32::from(packet.wire)) {
+            return Ok(());
+        }
+        let message = format!("has {} B on the wire, expected 1 to {largest}", packet.wire);
+        let hint = "packet.mtu of the scenario makes switches ready for larger packets";
+        Err(Error::new("packet", message, hint))
+    }
+
     /// Closes a flow: no more packets of it are taken. Those under way go on, and its number is given again only after them.
     ///
     /// # Errors
@@ -199,20 +213,15 @@ impl LiveNetwork {
     /// the port may send it. What it has been through counts from here: `marked` stays as it is, `hops` begin at 0.
     ///
     /// # Errors
-    /// If its flow isn't open, or it is in a class that hosts don't send in, or it is larger than the largest packet that
-    /// switches are made for.
+    /// If its flow isn't open, or it is in a class that hosts don't send in, or of a kind that only switches send, or its size is 0
+    /// or above that of the largest packet that switches are made for.
     pub fn inject(&mut self, packet: &Packet, attachment: Option<Attachment>) -> Result<(), Error> {
         let tenant = self.flows.tenant(packet.flow);
         let tenant = tenant.ok_or_else(|| not_open(packet.flow))?;
         if packet.class != 0 {
             self.check_class(packet.class)?;
         }
-        let (size, gap) = (u32::from(packet.wire), u32::from(self.net.settings.gap));
-        if size == 0 || size + gap > self.net.settings.largest || packet.kind.is_of_switches() {
-            let largest = self.net.settings.largest - gap;
-            let message = format!("has {size} B on the wire, expected 1 to {largest} B of a host");
-            return Err(Error::new("packet", message, "enlarge packet.mtu"));
-        }
+        self.check_packet(packet)?;
         let number = self.port_of(packet.flow, packet.towards.other());
         let collects = packet.kind == Kind::Data && self.net.settings.telemetry_format.is_some();
         let net = &mut self.net;

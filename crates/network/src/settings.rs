@@ -25,21 +25,21 @@ pub struct Quirks {
 /// Sizes of packets, what switches do, and how times are rounded.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Payload of a full packet.
+    /// Payload of a full packet, in bytes.
     pub mtu: u32,
-    /// The largest packet on the wire, with its gap.
+    /// Bytes of the largest packet on the wire, with the gap behind it.
     pub largest: u32,
-    /// A pause frame on the wire.
+    /// Bytes of a pause frame on the wire.
     pub pause: u16,
-    /// What follows every packet on the wire.
+    /// Bytes that the gap behind every packet takes of the wire.
     pub gap: u16,
     /// How times of packets are rounded.
     pub rounding: PacingRounding,
     /// Which of simultaneous events comes first.
     pub ties: Ties,
-    /// Of the hashes by which switches choose.
+    /// The seeds of the hashes by which switches choose among paths.
     pub seeds: Seeds,
-    /// Of random numbers.
+    /// The seed of all random numbers: marks, losses, sprayed paths.
     pub seed: u64,
     /// How switches write telemetry into data packets, if they do.
     pub telemetry_format: Option<TelemetryFormat>,

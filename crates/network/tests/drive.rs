@@ -186,7 +186,15 @@ fn what_can_not_be_is_refused_by_name() {
         kind: Kind::Pause,
         ..packet
     });
-    assert!(pause.contains("of a host"), "{pause}");
+    assert!(
+        pause.contains("is of kind Pause, which only switches send"),
+        "{pause}"
+    );
+    let empty = refusal(fairlane_network::Packet { wire: 0, ..packet });
+    assert!(
+        empty.contains("has 0 B on the wire, expected 1 to"),
+        "{empty}"
+    );
     driver.net.close(flow).unwrap();
     let closed = error(driver.net.inject(&packet, None)).unwrap();
     assert!(closed.contains("isn't open"), "{closed}");
