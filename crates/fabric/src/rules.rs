@@ -2,7 +2,7 @@
 
 use fairlane_congestion::{Needs, Params, Scope, TelemetryFormat, WindowMode, dasr};
 use fairlane_network::settings as network;
-use fairlane_nic::{Control, Leaving, Settings, Sizes, Timers};
+use fairlane_nic::{Control, Leaving, Quantum, Settings, Sizes, Timers};
 use fairlane_scenario::{
     AckPause, Congestion, Notification, PacketSizes, Profile, Recovery, Scenario,
 };
@@ -204,6 +204,7 @@ impl Rules {
             },
             classes: self.net.scheduler(&scenario.nic.class),
             controls: Vec::new(),
+            quantum: Quantum::PACKET,
             leaving: match self.quirks.nics {
                 true => Leaving::WhenPassed,
                 false => Leaving::AtOnce,

@@ -92,9 +92,9 @@ impl Apportion {
         self.gates.earliest()
     }
 
-    /// Whether a queue pair has to wait for its receiver, with what it has to send.
-    pub(crate) fn holds(&self, now: Time, number: u32) -> bool {
-        !self.gates.admits(now, number)
+    /// From when on its receiver lets a queue pair send data; `None` if something must be heard before.
+    pub(crate) fn opens_for(&self, number: u32) -> Option<Time> {
+        self.gates.opens_for(number)
     }
 
     /// Whether it will tell a sender something without being asked.

@@ -84,6 +84,7 @@ mod port;
 mod replies;
 mod rounds;
 mod scoped;
+mod service;
 mod settings;
 mod subflows;
 mod transmit;
@@ -99,4 +100,4 @@ pub use packet::{
 pub use pair::Pair;
 pub use port::Port;
 pub use scoped::Tenants;
-pub use settings::{AckPause, Control, Leaving, Settings, Sizes, Timers};
+pub use settings::{AckPause, Control, Leaving, Quantum, Settings, Sizes, Timers};

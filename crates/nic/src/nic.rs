@@ -145,6 +145,7 @@ impl Nic {
         self.subflows.close(id.0, pair);
         let (position, class) = (pair.position, pair.class);
         let port = &mut self.ports[usize::from(pair.port)];
+        port.service.close(id);
         if let Some(scoped) = port.scoped.as_deref_mut() {
             for sender in pair.sending.take_senders() {
                 scoped.close(now, sender, settled);
@@ -203,7 +204,7 @@ impl Nic {
     /// has passed; `None` before something else happens.
     #[inline]
     pub fn sends_at(&mut self, port: u8) -> Option<Time> {
-        self.ports[usize::from(port)].sends_at(&self.settings)
+        self.ports[usize::from(port)].sends_at(&self.settings, &self.pairs)
     }
 
     /// Fires the deadlines that have come.

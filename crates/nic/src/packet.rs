@@ -177,6 +177,8 @@ pub struct Departure {
     pub from_responder: bool,
     /// Whether it is the first transmission of the last packet of a work request.
     pub ends: bool,
+    /// Whether others are served next, where a [`Quantum`](crate::Quantum) is several packets.
+    pub ends_quantum: bool,
 }
 
 /// Something that an application hears of.

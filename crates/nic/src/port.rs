@@ -7,10 +7,12 @@ use fairlane_congestion::Environment;
 use fairlane_units::{Rate, Time};
 
 use crate::apportion::Apportion;
+use crate::packet::PairId;
 use crate::pair::{NONE, Pair, Stream};
 use crate::replies::Replies;
 use crate::rounds::Rounds;
 use crate::scoped::{Scoped, Tenants};
+use crate::service::Service;
 use crate::settings::Settings;
 
 /// A port. Queue pairs that are bound to it send by it, and so do their answers.
@@ -18,6 +20,7 @@ use crate::settings::Settings;
 pub struct Port {
     pub(crate) rate: Rate,
     pub(crate) rounds: Rounds,
+    pub(crate) service: Service,
     pub(crate) replies: Replies,
     /// Classes that are paused, as a bit set.
     pub(crate) paused: u8,
@@ -43,6 +46,7 @@ impl Port {
             overseen: scoped.is_some() || apportion.is_some(),
             rate: environment.line_rate,
             rounds: Rounds::new(settings),
+            service: Service::NONE,
             replies: Replies::default(),
             paused: 0,
             up: true,
@@ -68,14 +72,17 @@ impl Port {
         !self.replies.is_empty()
     }
 
-    /// From when on there may be a packet to send.
+    /// From when on there may be a packet to send, by one of `pairs` or an answer.
     #[inline]
-    pub(crate) fn sends_at(&mut self, settings: &Settings) -> Option<Time> {
+    pub(crate) fn sends_at(&mut self, settings: &Settings, pairs: &[Pair]) -> Option<Time> {
         if !self.up {
             return None;
         }
         if self.replies.may_leave(settings, self.paused) {
             return Some(Time::ZERO);
+        }
+        if let Some((_, at)) = self.serves(pairs) {
+            return Some(at);
         }
         let first = self.rounds.earliest();
         match self.overseen {
@@ -93,6 +100,40 @@ impl Port {
             None => None,
         };
         first.into_iter().chain(opens).chain(enforced).min()
+    }
+
+    /// The queue pair that is served further before others are, and when it may send; `None` if it is others' turn.
+    #[inline]
+    pub(crate) fn serves(&self, pairs: &[Pair]) -> Option<(PairId, Time)> {
+        let id = self.service.pair()?;
+        let pair = &pairs[id.index()];
+        // Another stream than that which was chosen takes its turn.
+        let scoped = || self.scoped.as_ref()?.goes_on(pair);
+        let at = self.passes(id, pair, scoped())?;
+        self.service.lasts(at).then_some((id, at))
+    }
+
+    /// From when on a queue pair may send; `None` before something else happens.
+    pub(crate) fn available(&self, id: PairId, pair: &Pair) -> Option<Time> {
+        let scoped = || self.scoped.as_ref()?.available(pair);
+        self.passes(id, pair, scoped())
+    }
+
+    /// From when on a queue pair may send by the round robin, or what the enforcer lets it from then on, past its receiver's gate.
+    fn passes(&self, id: PairId, pair: &Pair, enforced: Option<Time>) -> Option<Time> {
+        let round = self.rounds.of(pair.class).available(pair.position);
+        let own = round.into_iter().chain(enforced).min()?;
+        match &self.apportion {
+            // Requests for data are free: the rate is that of the data.
+            Some(gates) if !self.asks_for_data(pair) => Some(own.max(gates.opens_for(id.0)?)),
+            _ => Some(own),
+        }
+    }
+
+    /// Whether a queue pair may send by the round robin at `now`: a request for data, where an enforcer has the rest.
+    pub(crate) fn in_round(&self, now: Time, pair: &Pair) -> bool {
+        let at = self.rounds.of(pair.class).available(pair.position);
+        at.is_some_and(|at| at <= now)
     }
 
     /// Whether a queue pair's next request is one for data that may be sent.

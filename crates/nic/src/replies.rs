@@ -37,6 +37,7 @@ impl Answer {
             meta: Meta { wire, ..self.meta },
             from_responder: self.from_responder,
             ends: false,
+            ends_quantum: false,
         }
     }
 }

@@ -102,6 +102,31 @@ impl Scoped {
         requests && small(Stream::Requests) || pair.responds() && small(Stream::Responses)
     }
 
+    /// From when on a queue pair may send data of either stream.
+    pub(crate) fn available(&self, pair: &Pair) -> Option<Time> {
+        let both = Stream::BOTH
+            .iter()
+            .filter_map(|&of| self.stream_at(pair, of));
+        both.min()
+    }
+
+    /// From when on a queue pair may send more of the stream that was chosen last.
+    pub(crate) fn goes_on(&self, pair: &Pair) -> Option<Time> {
+        self.stream_at(pair, self.stream)
+    }
+
+    fn stream_at(&self, pair: &Pair, stream: Stream) -> Option<Time> {
+        self.enforcer.available(pair.sending.sender(stream)?)
+    }
+
+    /// Which stream of a queue pair that sends data its packet is of: that which was chosen last, if it may send.
+    pub(crate) fn stream_of(&self, now: Time, pair: &Pair) -> Stream {
+        match self.goes_on(pair).is_some_and(|at| at <= now) {
+            true => self.stream,
+            false => self.stream.other(),
+        }
+    }
+
     /// The queue pair whose turn it is.
     pub(crate) fn turn(&mut self, now: Time) -> Option<u32> {
         let sender = self.enforcer.next(now)?;

@@ -8,6 +8,24 @@ use fairlane_transport::Config;
 use fairlane_units::{Bytes, Duration};
 use fairlane_wire::Opcode;
 
+/// How much a queue pair sends before others of its port are served, as far as pacer and window let it: one packet, unless a
+/// driver sends several together for less than one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantum {
+    /// Packets, 1 or more.
+    pub packets: u32,
+    /// How long the port waits for the next one of them. Whoever is paced at more than that lets others go.
+    pub gap: Duration,
+}
+
+impl Quantum {
+    /// A packet.
+    pub const PACKET: Self = Self {
+        packets: 1,
+        gap: Duration::ZERO,
+    };
+}
+
 /// Which pauses hold acknowledgements back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AckPause {
@@ -154,6 +172,8 @@ pub struct Settings {
     pub timers: Timers,
     /// When finished queue pairs leave the round robin.
     pub leaving: Leaving,
+    /// How much a queue pair sends before others are served.
+    pub quantum: Quantum,
     /// Further congestion controls, counted from 1, for queue pairs that ask for one; none under scopes that share controllers.
     pub controls: Vec<Control>,
     /// How traffic classes share a port; without, its queue pairs take turns whatever their classes are. Scopes that share
@@ -187,6 +207,7 @@ impl Settings {
             ack_control_class: false,
             timers: Timers::Lazy,
             leaving: Leaving::AtOnce,
+            quantum: Quantum::PACKET,
             controls: Vec::new(),
             classes: None,
         }

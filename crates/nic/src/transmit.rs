@@ -9,6 +9,7 @@ use crate::apportion::{self, Says};
 use crate::nic::Nic;
 use crate::packet::{Departure, Meta, PairId, Role};
 use crate::pair::{Pair, Stream};
+use crate::service::Service;
 use crate::settings::Sizes;
 
 impl Nic {
@@ -33,10 +34,14 @@ impl Nic {
             return Ok(Some(answer));
         }
         let (pairs, own) = (&mut self.pairs, &mut self.ports[usize::from(port)]);
-        let moved = |pair: u32, position| pairs[pair as usize].position = position;
-        let chosen = match own.overseen {
-            true => apportion::turn(self, now, port),
-            false => own.rounds.choose(now, moved).map(PairId),
+        let chosen = match (own.serves(pairs), own.overseen) {
+            // Or the port waits for it.
+            (Some((id, at)), _) => Some(id).filter(|_| at <= now),
+            (None, true) => apportion::turn(self, now, port),
+            (None, false) => {
+                let moved = |pair: u32, position| pairs[pair as usize].position = position;
+                own.rounds.choose(now, moved).map(PairId)
+            }
         };
         let Some(chosen) = chosen else {
             return Ok(None);
@@ -75,12 +80,8 @@ impl Nic {
     /// Whether a queue pair may send now.
     pub fn may_send(&self, now: Time, id: PairId) -> bool {
         let pair = &self.pairs[id.index()];
-        let port = &self.ports[usize::from(pair.port)];
-        let held = match &port.apportion {
-            Some(own) => own.holds(now, id.0) && !port.asks_for_data(pair),
-            None => false,
-        };
-        pair.live && port.rounds.of(pair.class).is_available(pair.position, now) && !held
+        let at = self.ports[usize::from(pair.port)].available(id, pair);
+        pair.live && at.is_some_and(|at| at <= now)
     }
 
     /// The next packet of a queue pair whose turn it is.
@@ -102,8 +103,8 @@ impl Nic {
         let port = &self.ports[usize::from(pair.port)];
         let stream = match &port.scoped {
             // Requests for data wait with those that nobody enforces.
-            Some(_) if self.may_send(now, id) => Stream::Requests,
-            Some(scoped) => scoped.stream,
+            Some(_) if port.in_round(now, pair) => Stream::Requests,
+            Some(scoped) => scoped.stream_of(now, pair),
             None if port.apportion.is_some() && port.asks_for_data(pair) => Stream::Requests,
             None => {
                 let paused = port.paused & 1 << pair.class != 0;
@@ -164,6 +165,15 @@ impl Nic {
             self.complete(id);
         }
         self.refresh(now, id);
+        if self.settings.quantum.packets > 1 {
+            let port = &mut self.ports[usize::from(self.pairs[id.index()].port)];
+            let free = departure.packet.opcode == Opcode::RcReadRequest;
+            port.service.on_sent(now, id, self.settings.quantum, free);
+            departure.ends_quantum = port.serves(&self.pairs).is_none();
+            if departure.ends_quantum {
+                port.service = Service::NONE;
+            }
+        }
         departure
     }
 
@@ -222,5 +232,6 @@ fn depart(
         },
         from_responder: responds,
         ends: outgoing.ends && !again && !responds,
+        ends_quantum: false,
     }
 }

@@ -139,10 +139,11 @@ impl Turns {
         self.turns[position as usize]
     }
 
-    /// Whether the queue pair at `position` may send at `now`.
-    pub(crate) fn is_available(&self, position: u32, now: Time) -> bool {
-        let available = self.available.get(position as usize);
-        available.is_some_and(|&available| available <= now)
+    /// The time from which the queue pair at `position` may send.
+    #[inline]
+    pub(crate) fn available(&self, position: u32) -> Option<Time> {
+        let available = self.available.get(position as usize).copied();
+        available.filter(|&at| at != BLOCKED)
     }
 
     pub(crate) fn at(&self, position: u32) -> u32 {

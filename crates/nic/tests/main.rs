@@ -6,4 +6,5 @@ mod apportioning;
 mod parameters;
 mod pipe;
 mod ports;
+mod quantum;
 mod subflows;

@@ -11,7 +11,7 @@ use fairlane_congestion::{
     Algorithm, Environment, Hop, Params, Reading, Telemetry, TelemetryFormat, dasr, fixed,
 };
 use fairlane_nic::{
-    Arrival, Departure, Event, Measured, Nic, Opening, PairId, Role, Settings, Tenants,
+    Arrival, Departure, Event, Measured, Nic, Opening, PairId, Quantum, Role, Settings, Tenants,
 };
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
@@ -332,10 +332,47 @@ fn both_ways(size: u64) -> [Job; 4] {
     [(0, 0), (0, 2), (1, 0), (1, 2)].map(|(from, verb)| Job { from, verb, size })
 }
 
+/// Packet by packet, or several at a time, between which the port waits less or more than one takes.
+fn quanta() -> impl Strategy<Value = Quantum> {
+    let several = (2u32..20, 0u64..2_000).prop_map(|(packets, gap)| Quantum {
+        packets,
+        gap: Duration::from_ns(gap),
+    });
+    prop_oneof![Just(Quantum::PACKET), several]
+}
+
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
     let job = (0usize..2, 0u8..4, 1u64..40_000);
     let job = job.prop_map(|(from, verb, size)| Job { from, verb, size });
     prop::collection::vec(job, 1..20)
+}
+
+/// A window of one packet, which requests of a queue pair took each time, waited for acknowledgements that were behind responses
+/// at the other end, where it was the same.
+#[test]
+fn requests_that_go_together_leave_responses_their_turn() {
+    let pipe = Pipe {
+        loss: 7,
+        marks: 0,
+        jitter: Duration::from_us(3),
+    };
+    let mut settings = settings(Algorithm::Swift, Scope::Pair, false);
+    settings.read_feedback = false;
+    settings.quantum = Quantum {
+        packets: 11,
+        gap: Duration::from_ns(89),
+    };
+    let jobs = [
+        (0, 2, 3073),
+        (1, 2, 1589),
+        (0, 2, 7169),
+        (1, 2, 6569),
+        (1, 1, 17916),
+        (0, 0, 3285),
+        (0, 0, 17169),
+    ];
+    let jobs = jobs.map(|(from, verb, size)| Job { from, verb, size });
+    judge(settings, pipe, &jobs, 16_612_194_088_913_002_606);
 }
 
 proptest! {
@@ -349,11 +386,12 @@ proptest! {
         algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
         scope in prop::sample::select(SCOPES.to_vec()),
         (selective, read_feedback) in (any::<bool>(), prop::bool::weighted(0.8)),
+        quantum in quanta(),
         seed in any::<u64>(),
     ) {
         let pipe = Pipe { loss, marks, jitter: Duration::from_us(jitter) };
         let mut settings = settings(algorithm, scope, selective);
-        settings.read_feedback = read_feedback;
+        (settings.read_feedback, settings.quantum) = (read_feedback, quantum);
         judge(settings, pipe, &jobs, seed);
     }
 
@@ -366,11 +404,12 @@ proptest! {
         algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
         scope in prop::sample::select(SCOPES.to_vec()),
         (selective, read_feedback) in (any::<bool>(), prop::bool::weighted(0.8)),
+        quantum in quanta(),
         seed in any::<u64>(),
     ) {
         let pipe = Pipe { loss, marks, jitter: Duration::from_us(jitter) };
         let mut settings = settings(algorithm, scope, selective);
-        settings.read_feedback = read_feedback;
+        (settings.read_feedback, settings.quantum) = (read_feedback, quantum);
         settings.dasr = dasr::Params::of(mode);
         judge(settings, pipe, &jobs, seed);
     }

@@ -4,9 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use fairlane_congestion::Environment;
-use fairlane_nic::{Event, Nic, PairId, Tenants};
+use fairlane_nic::{Event, Nic, PairId, Quantum, Tenants};
 use fairlane_transport::Service;
-use fairlane_units::{Bytes, QpNumber, Time};
+use fairlane_units::{Bytes, Duration, QpNumber, Time};
 
 use crate::completion::{CompletionQueue, Completions};
 use crate::counters::Counters;
@@ -32,13 +32,22 @@ mod live;
 mod local;
 mod modify;
 mod post;
+mod window;
 
 pub(crate) use arrive::Incoming;
 #[cfg(feature = "testing")]
 pub(crate) use live::live;
+use window::Window;
 
 /// The port of the NIC that everything leaves by.
 const PORT: u8 = 0;
+
+/// What a queue pair sends before others do: the packets of a batch at the largest path MTU. The gap is longer than a packet takes
+/// at the rates that queue pairs begin with.
+const QUANTUM: Quantum = Quantum {
+    packets: 16,
+    gap: Duration::from_us(1),
+};
 
 /// Everything of a device but its sockets.
 #[derive(Debug)]
@@ -60,17 +69,13 @@ pub(crate) struct Engine {
     now: Time,
     /// Who sent the packet that came last, and the headers in front of it.
     outer: Option<(SocketAddr, Outer)>,
-    /// Bytes that queue pairs have in flight together, and how many there may be.
-    in_flight: u64,
-    window: u64,
+    window: Window,
     /// Whether somebody who waits for completions is to be woken up.
     pub(crate) completed: bool,
     /// Whether a peer has changed memory of the application.
     pub(crate) written: bool,
     /// Parts of READs that have been asked for.
     reads: u64,
-    /// The queue pair whose turn it is to send, and how many packets more.
-    turn: Option<(PairId, u32)>,
     /// Queue pairs that something has ended of.
     touched: Vec<u32>,
     /// Whether a completion has found no room since queue pairs were looked at.
@@ -104,12 +109,13 @@ impl Engine {
             environment,
             now: Time::ZERO,
             outer: None,
-            in_flight: 0,
-            window: window.get(),
+            window: Window {
+                in_flight: 0,
+                limit: window.get(),
+            },
             completed: false,
             written: false,
             reads: 0,
-            turn: None,
             touched: Vec::new(),
             overrun: false,
             faults: None,
@@ -344,7 +350,7 @@ impl Engine {
             false => own.in_flight().get(),
         };
         if let Some(pair) = self.pairs.get_mut(slot) {
-            self.in_flight = self.in_flight - pair.in_flight + in_flight;
+            self.window.in_flight = self.window.in_flight - pair.in_flight + in_flight;
             pair.in_flight = in_flight;
         }
     }
@@ -357,7 +363,7 @@ impl Engine {
         let timeouts = self.nic.ledger().all.timeouts;
         self.nic.on_deadline(now);
         // Those that went back have less in flight; the NIC doesn't say which.
-        if self.in_flight > 0 && self.nic.ledger().all.timeouts != timeouts {
+        if self.window.in_flight > 0 && self.nic.ledger().all.timeouts != timeouts {
             let all = self.pairs.iter();
             let open: Vec<_> = all
                 .filter(|(_, pair)| pair.in_flight > 0)
@@ -372,7 +378,7 @@ impl Engine {
 
     /// When something is due or may be sent, if nothing else happens before.
     pub(crate) fn next_time(&mut self) -> Option<Time> {
-        let sends = match self.in_flight < self.window || self.nic.port(PORT).has_answers() {
+        let sends = match self.window.is_open() || self.nic.port(PORT).has_answers() {
             true => self.nic.sends_at(PORT),
             false => None,
         };
@@ -451,6 +457,7 @@ fn nic_settings(settings: &Settings) -> fairlane_nic::Settings {
     let mut own = fairlane_nic::Settings::new(settings.congestion.algorithm());
     own.params = settings.congestion.clone();
     own.window = fairlane_congestion::WindowMode::Fixed;
+    own.quantum = QUANTUM;
     // Feedback of READs is a packet of our own, which other devices don't know.
     own.read_feedback = false;
     own

@@ -178,13 +178,19 @@ impl Gates {
         self.due.first().map(|(at, _)| at)
     }
 
-    /// Whether a packet of a queue pair may pass.
-    pub(super) fn admits(&self, now: Time, number: u32) -> bool {
+    /// From when on a packet of a queue pair may pass; `None` if something must be heard before.
+    pub(super) fn opens_for(&self, number: u32) -> Option<Time> {
         let Some(gate) = self.gate_of(number) else {
-            return true;
+            return Some(Time::ZERO);
         };
         let gate = &self.gates[gate as usize];
-        gate.opens <= now && (!gate.urgent || gate.first() == number)
+        let passes = !gate.urgent || gate.first() == number;
+        Some(gate.opens).filter(|&at| passes && at != Time::MAX)
+    }
+
+    /// Whether a packet of a queue pair may pass.
+    pub(super) fn admits(&self, now: Time, number: u32) -> bool {
+        self.opens_for(number).is_some_and(|at| at <= now)
     }
 
     /// Offers the first queue pairs at gates that have opened.

@@ -2,7 +2,7 @@
 
 use fairlane_nic::{Departure, Role};
 use fairlane_transport::{Ends, Extension, Source};
-use fairlane_units::{Duration, Time};
+use fairlane_units::Time;
 use fairlane_wire::{Cnp, Extension as Wire, Headers, Icrc, NakCode, Syndrome};
 
 use super::{Engine, PORT, figures};
@@ -10,11 +10,6 @@ use crate::batch::Batches;
 use crate::counters::Counters;
 use crate::keys::Reach;
 use crate::work::PartId;
-
-/// Packets that a queue pair sends before it is another's turn: those of a batch at the largest path MTU.
-const TURN: u32 = 16;
-/// Longer than a packet takes at the rates that queue pairs begin with: who has to wait for longer is paced.
-const PACKET: Duration = Duration::from_us(1);
 
 impl Engine {
     /// Puts packets that may leave now, by sockets of those `ports`, into batches, until those are full; returns whether there may be more.
@@ -25,57 +20,20 @@ impl Engine {
             let Some(departure) = self.next_departure(horizon) else {
                 return false;
             };
-            self.depart(horizon, departure, ports, batches);
+            self.depart(departure, ports, batches);
         }
         true
     }
 
-    /// The next packet that may leave until `horizon`: answers first, then more of the queue pair whose turn it was last,
-    /// up to a batch, then another's.
+    /// The next packet that may leave until `horizon`.
     fn next_departure(&mut self, horizon: Time) -> Option<Departure> {
-        if let Some(answer) = self.nic.poll_answer(PORT) {
-            return Some(answer);
-        }
-        if self.in_flight >= self.window {
-            return None;
-        }
-        if let Some((id, _)) = self.turn.filter(|_| self.goes_on(horizon)) {
-            // Its packets leave one behind the other, as its pacer says.
-            let now = self.at(self.nic.pair(id).paced_until());
-            if self.nic.may_send(now, id) {
-                return Some(self.nic.transmit(now, id));
-            }
-        }
-        if self.goes_on(horizon.saturating_add(PACKET)) {
-            // The port is busy with it until the clock comes up.
-            return None;
-        }
-        self.turn = None;
-        let next = self.nic.sends_at(PORT);
-        let now = next.filter(|&at| at <= horizon)?;
-        let now = self.at(now);
-        let departure = self.nic.poll_transmit(now, PORT)?;
-        self.turn = Some((departure.pair, TURN));
-        Some(departure)
+        let at = self.nic.sends_at(PORT).filter(|&at| at <= horizon)?;
+        let now = self.at(at);
+        let polled = self.nic.poll_admitted(now, PORT, &mut self.window);
+        polled.ok().flatten()
     }
 
-    /// Whether the queue pair whose turn it is may send more until `horizon`.
-    fn goes_on(&self, horizon: Time) -> bool {
-        let Some((id, left)) = self.turn else {
-            return false;
-        };
-        let pair = self.nic.pair(id);
-        let open = left > 0 && self.in_flight < self.window;
-        open && pair.requester().has_packet() && pair.paced_until() <= horizon
-    }
-
-    fn depart(
-        &mut self,
-        horizon: Time,
-        departure: Departure,
-        ports: &[u16],
-        batches: &mut Batches,
-    ) {
+    fn depart(&mut self, departure: Departure, ports: &[u16], batches: &mut Batches) {
         let (now, source) = (self.now, self.nic.source());
         let slot = departure.meta.flow.get();
         // An answer may have waited longer than its queue pair has been there.
@@ -88,12 +46,9 @@ impl Engine {
             // What it confirms may not have come to its place.
             return;
         }
-        let requests = departure.meta.role == Role::Request;
-        if let Some((_, left)) = self.turn.as_mut().filter(|_| requests) {
-            *left -= 1;
-        }
-        // The window of all queue pairs may close before it is this one's turn again.
-        let last = requests && !self.goes_on(horizon);
+        // The window of all queue pairs may close before this one is served again.
+        let last = departure.ends_quantum || !self.window.is_open();
+        let last = last && departure.meta.role == Role::Request;
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };

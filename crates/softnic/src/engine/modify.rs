@@ -164,8 +164,7 @@ impl Engine {
             }
             pair.counters.local_ack_timeout_err += u64::from(self.nic.pair(id).timeouts());
             self.nic.close(now, id, false);
-            self.turn = self.turn.filter(|(turn, _)| *turn != id);
-            self.in_flight -= pair.in_flight;
+            self.window.in_flight -= pair.in_flight;
             pair.in_flight = 0;
         }
         pair.sending = None;

@@ -77,7 +77,7 @@ impl Engine {
             };
             let reads = matches!(work.request.operation, Operation::Read(_));
             // What is asked for has room at this end, but that every queue pair may ask for a part.
-            let crowded = self.reads * READ_PART >= self.window && pair.reads > 0;
+            let crowded = self.reads * READ_PART >= self.window.limit && pair.reads > 0;
             let most = u32::from(pair.config.max_reads).clamp(1, PARTS);
             if reads && (crowded || pair.reads >= most) {
                 return;

@@ -107,6 +107,19 @@ impl Enforcer {
         due.min()
     }
 
+    /// From when on the next packet of a queue pair may be sent, as far as its lane is concerned; `None` if it has none, or its
+    /// window is closed.
+    pub fn available(&self, id: SenderId) -> Option<Time> {
+        let member = &self.members.all[id.0 as usize];
+        let at = match member.small {
+            true => self
+                .at_pace(member.lane)
+                .min(self.ahead_of_pace(member.lane)),
+            false => self.at_pace(member.lane),
+        };
+        Some(at).filter(|&at| member.ready && at != Time::MAX)
+    }
+
     /// A packet of a queue pair is being sent. Its lane has no turn until the next packet of the queue pair is
     /// [offered](Self::offer), or the queue pair [withdrawn](Self::withdraw).
     pub fn on_sent(&mut self, now: Time, id: SenderId, sent: Sent) {
