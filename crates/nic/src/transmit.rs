@@ -131,8 +131,9 @@ impl Nic {
         if responds {
             if let Some(reading) = &mut pair.reading {
                 reading.on_sent(now, outgoing.packet.payload);
-                if !self.settings.read_feedback_of(pair.control) && pair.sending.is_window_limited()
-                {
+                let shared = self.ports[usize::from(pair.port)].scoped.is_some();
+                let windowed = shared || pair.sending.is_window_limited();
+                if windowed && !self.settings.read_feedback_of(pair.control) {
                     // Nobody will say that it has arrived, and a window must not wait for that.
                     reading.settle();
                 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{Algorithm, Environment, WindowMode};
 use fairlane_nic::{
     Arrival, Departure, Event, Measured, Nic, Opening, PairId, Settings, Start, Tenants,
@@ -19,10 +20,25 @@ fn environment(bdp: u64) -> Environment {
 }
 
 fn nic(bdp: u64, window: WindowMode) -> Nic {
+    nic_under(Scope::Qp, bdp, window)
+}
+
+fn nic_under(scope: Scope, bdp: u64, window: WindowMode) -> Nic {
     let algorithm: Algorithm = "dcqcn".parse().expect("it is in the list");
     let mut settings = Settings::new(algorithm);
     (settings.window, settings.read_feedback) = (window, false);
-    Nic::new(Arc::new(settings), &[environment(bdp)], &Tenants::default())
+    settings.scope = scope;
+    let all = vec![Weight {
+        tenant: TenantId::new(0),
+        weight: 1.0,
+        guarantee: None,
+    }];
+    let here = all.clone();
+    Nic::new(
+        Arc::new(settings),
+        &[environment(bdp)],
+        &Tenants { all, here },
+    )
 }
 
 fn opening(bdp: u64) -> Opening {
@@ -103,8 +119,14 @@ fn a_queue_pair_begins_to_send_when_it_has_a_number() {
 /// The responses to a READ go on although nobody says that they have arrived, however small the window is.
 #[test]
 fn a_window_holds_no_responses_that_nobody_confirms() {
+    for scope in Scope::ALL {
+        read_without_feedback(scope);
+    }
+}
+
+fn read_without_feedback(scope: Scope) {
     let bdp = 2048;
-    let mut hosts = [0, 1].map(|_| nic(bdp, WindowMode::Fixed));
+    let mut hosts = [0, 1].map(|_| nic_under(scope, bdp, WindowMode::Fixed));
     let pairs = [0, 1].map(|at: usize| hosts[at].open(Time::ZERO, &opening(bdp)));
     let read = Operation::Read(Remote::default());
     let request = WorkRequest::new(1, read, Bytes::new(100_000));

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use fairlane_congestion::Environment;
-use fairlane_nic::{Event, Nic, PairId, Quantum, Tenants};
+use fairlane_nic::{Event, Nic, PairId, Quantum};
 use fairlane_transport::Service;
 use fairlane_units::{Bytes, Duration, QpNumber, Time};
 
@@ -21,12 +21,14 @@ use crate::queue_pair::{QueuePair, QueuePairOptions};
 use crate::receives::{ReceiveQueue, SharedQueue};
 use crate::settings::Settings;
 use crate::slots::Slots;
+use crate::tenants::{self, Partitions};
 use crate::work::Work;
 
 mod arrive;
 mod depart;
 mod events;
 pub(crate) mod figures;
+mod link;
 #[cfg(feature = "testing")]
 mod live;
 mod local;
@@ -35,6 +37,7 @@ mod post;
 mod window;
 
 pub(crate) use arrive::Incoming;
+use link::Link;
 #[cfg(feature = "testing")]
 pub(crate) use live::live;
 use window::Window;
@@ -65,8 +68,10 @@ pub(crate) struct Engine {
     /// The slot of the queue pair for management datagrams, if an application has it.
     management: Option<u32>,
     environment: Environment,
+    partitions: Partitions,
     /// The NIC's time, which may be ahead of the clock by a burst: packets leave when it has come to them.
     now: Time,
+    link: Link,
     /// Who sent the packet that came last, and the headers in front of it.
     outer: Option<(SocketAddr, Outer)>,
     window: Window,
@@ -87,6 +92,9 @@ pub(crate) struct Engine {
 impl Engine {
     /// A device without objects, whose queue pairs may have `window` bytes in flight.
     pub(crate) fn new(settings: &Settings, window: Bytes) -> Result<Self, Error> {
+        if settings.line_rate.is_zero() {
+            return Err(Error::Invalid("line rate", "one above zero"));
+        }
         let environment = Environment {
             line_rate: settings.line_rate,
             base_rtt: settings.base_rtt,
@@ -95,7 +103,11 @@ impl Engine {
         };
         let nic = Arc::new(nic_settings(settings));
         Ok(Self {
-            nic: Nic::new(nic, &[environment], &Tenants::default()),
+            nic: Nic::new(
+                nic,
+                &[environment],
+                &tenants::entitlements(&settings.tenants),
+            ),
             keys: Keys::new(),
             pairs: Slots::new(number::MOST),
             completions: Slots::new(MOST),
@@ -107,7 +119,9 @@ impl Engine {
             settings: settings.clone(),
             management: None,
             environment,
+            partitions: Partitions::new(&settings.tenants)?,
             now: Time::ZERO,
+            link: Link::new(settings.line_rate),
             outer: None,
             window: Window {
                 in_flight: 0,
@@ -384,7 +398,8 @@ impl Engine {
         };
         let ahead =
             |at: Time| Time::from_ps(at.as_ps().saturating_sub(self.settings.burst.as_ps()));
-        let both = sends.map(ahead).into_iter().chain(self.nic.deadline());
+        let sends = sends.map(|at| ahead(at.max(self.link.free_at)));
+        let both = sends.into_iter().chain(self.nic.deadline());
         both.min()
     }
 
@@ -457,6 +472,7 @@ fn nic_settings(settings: &Settings) -> fairlane_nic::Settings {
     let mut own = fairlane_nic::Settings::new(settings.congestion.algorithm());
     own.params = settings.congestion.clone();
     own.window = fairlane_congestion::WindowMode::Fixed;
+    own.scope = settings.scope;
     own.quantum = QUANTUM;
     // Feedback of READs is a packet of our own, which other devices don't know.
     own.read_feedback = false;

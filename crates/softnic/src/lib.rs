@@ -112,6 +112,7 @@ mod slots;
 mod socket;
 pub mod stat;
 pub mod sysfs;
+mod tenants;
 mod work;
 
 pub use completion::{Completion, CompletionQueue, Done};
@@ -120,7 +121,7 @@ pub use device::Device;
 pub use error::Error;
 pub use event::{Arm, AsyncEvent, Channel};
 pub use fairlane_transport::{PostError, Service, State, Status};
-pub use fairlane_units::{Psn, QpNumber};
+pub use fairlane_units::{Psn, QpNumber, TenantId};
 pub use faults::{
     Faults, GidFault, GidPlace, MtuFaults, PacketFaults, PortFault, QueueFaults, RequestFault,
     Which,
@@ -135,4 +136,5 @@ pub use rights::Rights;
 #[cfg(feature = "testing")]
 pub use sandbox::Sandbox;
 pub use settings::Settings;
+pub use tenants::Tenant;
 pub use work::{Operation, ReceiveRequest, SendRequest, Sge, Target};

@@ -3,10 +3,12 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use fairlane_congestion::scope::Scope;
 use fairlane_congestion::{Algorithm, Params};
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::icrc::IcrcMode;
+use crate::tenants::Tenant;
 
 /// What a device is opened with.
 #[derive(Clone, Debug)]
@@ -18,7 +20,11 @@ pub struct Settings {
     /// The congestion control of queue pairs; one that hears of congestion by CNPs, as others need headers that
     /// only our own devices have.
     pub congestion: Params,
-    /// The rate at which queue pairs begin.
+    /// Which queue pairs share congestion control. Only under scope `tenant` do [`tenants`](Self::tenants) take turns.
+    pub scope: Scope,
+    /// Tenants by partition key; queue pairs of all other keys are one more tenant, of weight 1.
+    pub tenants: Vec<Tenant>,
+    /// The rate of the device's link: that at which queue pairs begin, and all of them send together.
     pub line_rate: Rate,
     /// The round-trip time without queues, as the congestion control sees it.
     pub base_rtt: Duration,
@@ -55,6 +61,8 @@ impl Settings {
             address,
             process: 0,
             congestion: algorithm.map_or_else(Params::uncontrolled, Params::new),
+            scope: Scope::Qp,
+            tenants: Vec::new(),
             line_rate: Rate::from_gbps(100),
             base_rtt: Duration::from_us(20),
             burst: Duration::from_us(16),

@@ -27,10 +27,12 @@ impl Engine {
 
     /// The next packet that may leave until `horizon`.
     fn next_departure(&mut self, horizon: Time) -> Option<Departure> {
-        let at = self.nic.sends_at(PORT).filter(|&at| at <= horizon)?;
-        let now = self.at(at);
+        let at = self.nic.sends_at(PORT)?.max(self.link.free_at);
+        let now = self.at(Some(at).filter(|&at| at <= horizon)?);
         let polled = self.nic.poll_admitted(now, PORT, &mut self.window);
-        polled.ok().flatten()
+        let departure = polled.ok().flatten()?;
+        self.link.carry(now, departure.meta.wire);
+        Some(departure)
     }
 
     fn depart(&mut self, departure: Departure, ports: &[u16], batches: &mut Batches) {

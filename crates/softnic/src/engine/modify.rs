@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairlane_nic::{Opening, Start};
 use fairlane_transport::{State, Status};
-use fairlane_units::{FlowId, HostId, QpNumber, TenantId, Time};
+use fairlane_units::{FlowId, HostId, QpNumber, Time};
 
 use super::{Engine, PORT};
 use crate::error::Error;
@@ -93,8 +93,16 @@ impl Engine {
             .pairs
             .get_mut(slot)
             .ok_or(Error::Unknown("queue pair"))?;
-        pair.rights = to.rights.unwrap_or(pair.rights);
         let options = &mut pair.options;
+        let tenant = |key| self.partitions.tenant(key);
+        if let Some(key) = to.partition
+            && pair.id.is_some()
+            && tenant(key) != tenant(options.partition)
+        {
+            let expected = "one of the same tenant, once the queue pair takes packets";
+            return Err(Error::Invalid("partition key", expected));
+        }
+        pair.rights = to.rights.unwrap_or(pair.rights);
         options.queue_key = to.queue_key.unwrap_or(options.queue_key);
         options.partition = to.partition.unwrap_or(options.partition);
         if let Some(timer) = to.rnr_timer {
@@ -133,7 +141,7 @@ impl Engine {
             flow: FlowId::new(slot),
             port: PORT,
             class: CLASS,
-            tenant: TenantId::new(0),
+            tenant: self.partitions.tenant(pair.options.partition),
             peer: HostId::new(number_of(pair.peer.address)),
             peer_rate: environment.line_rate,
             environment: fairlane_congestion::Environment {

@@ -1,0 +1,29 @@
+//! The link of the device, which is as fast as its settings say and no real one knows.
+
+use fairlane_units::{Bytes, Rate, Time};
+
+/// Preamble and gap between frames (IEEE 802.3).
+const GAP: u64 = 20;
+
+/// The device's link, which carries a packet at a time.
+#[derive(Debug)]
+pub(super) struct Link {
+    rate: Rate,
+    /// When it has carried everything.
+    pub(super) free_at: Time,
+}
+
+impl Link {
+    pub(super) const fn new(rate: Rate) -> Self {
+        Self {
+            rate,
+            free_at: Time::ZERO,
+        }
+    }
+
+    /// Carries a packet of so many bytes as soon as it is free.
+    pub(super) fn carry(&mut self, now: Time, wire: u16) {
+        let carried = Bytes::new(u64::from(wire) + GAP).serialization(self.rate);
+        self.free_at = self.free_at.max(now).saturating_add(carried);
+    }
+}
