@@ -91,6 +91,8 @@ counters! {
     QueuePair np_cnp_sent,
     /// Notifications of congestion that came.
     QueuePair rp_cnp_handled,
+    /// Round trips that were measured for congestion control.
+    QueuePair rtt_measured,
     /// Packets that were dropped for their ICRC.
     Device rx_icrc_encapsulated,
     /// Packets that were dropped for another reason: no packet of RoCEv2, no queue pair of ours, of another peer, service or

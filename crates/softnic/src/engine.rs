@@ -45,6 +45,8 @@ use window::Window;
 /// The port of the NIC that everything leaves by.
 const PORT: u8 = 0;
 
+/// Shortest time between two CNPs of a queue pair (DCQCN, SIGCOMM 2015, section 3.1).
+const CNP_INTERVAL: Duration = Duration::from_us(50);
 /// What a queue pair sends before others do: the packets of a batch at the largest path MTU. The gap is longer than a packet takes
 /// at the rates that queue pairs begin with.
 const QUANTUM: Quantum = Quantum {
@@ -68,7 +70,11 @@ pub(crate) struct Engine {
     /// The slot of the queue pair for management datagrams, if an application has it.
     management: Option<u32>,
     environment: Environment,
+    /// Whether congestion control needs round trips.
+    measures: bool,
     partitions: Partitions,
+    /// The clock, as it was read last.
+    clock: Time,
     /// The NIC's time, which may be ahead of the clock by a burst: packets leave when it has come to them.
     now: Time,
     link: Link,
@@ -95,6 +101,11 @@ impl Engine {
         if settings.line_rate.is_zero() {
             return Err(Error::Invalid("line rate", "one above zero"));
         }
+        let needs = settings.congestion.algorithm().needs();
+        if needs.telemetry || needs.marks && !needs.hears_cnps {
+            let expected = "one that hears CNPs or needs nothing but round trips: packets bring neither telemetry nor every mark";
+            return Err(Error::Invalid("congestion control", expected));
+        }
         let environment = Environment {
             line_rate: settings.line_rate,
             base_rtt: settings.base_rtt,
@@ -119,7 +130,9 @@ impl Engine {
             settings: settings.clone(),
             management: None,
             environment,
+            measures: needs.round_trip,
             partitions: Partitions::new(&settings.tenants)?,
+            clock: Time::ZERO,
             now: Time::ZERO,
             link: Link::new(settings.line_rate),
             outer: None,
@@ -138,6 +151,7 @@ impl Engine {
 
     /// The NIC's time, now that the clock says `clock`.
     pub(crate) fn at(&mut self, clock: Time) -> Time {
+        self.clock = clock;
         self.now = self.now.max(clock);
         self.now
     }
@@ -473,6 +487,8 @@ fn nic_settings(settings: &Settings) -> fairlane_nic::Settings {
     own.params = settings.congestion.clone();
     own.window = fairlane_congestion::WindowMode::Fixed;
     own.scope = settings.scope;
+    // Whatever this end does, the other one may need them.
+    own.cnp_interval = Some(CNP_INTERVAL);
     own.quantum = QUANTUM;
     // Feedback of READs is a packet of our own, which other devices don't know.
     own.read_feedback = false;

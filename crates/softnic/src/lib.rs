@@ -104,6 +104,7 @@ mod progress;
 mod queue_pair;
 mod receives;
 mod rights;
+mod round_trips;
 #[cfg(feature = "testing")]
 mod sandbox;
 mod settings;

@@ -13,6 +13,7 @@ use crate::counters::Counters;
 use crate::keys::Domain;
 use crate::receives::SharedQueue;
 use crate::rights::Rights;
+use crate::round_trips::RoundTrips;
 use crate::slots::Slots;
 use crate::work::Work;
 
@@ -226,6 +227,8 @@ pub(crate) struct QueuePair {
     pub(crate) drains: bool,
     /// Whether a packet has come.
     pub(crate) established: bool,
+    /// Of its packets, where congestion control needs them.
+    pub(crate) round_trips: RoundTrips,
     /// Bytes that it has in flight, as they were counted last.
     pub(crate) in_flight: u64,
     /// What it has counted; acknowledgement timeouts only of times before it was reset.
@@ -262,6 +265,7 @@ impl QueuePair {
             addresses: VecDeque::new(),
             drains: false,
             established: false,
+            round_trips: RoundTrips::default(),
             in_flight: 0,
             counters: Counters::default(),
         }

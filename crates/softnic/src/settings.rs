@@ -17,8 +17,8 @@ pub struct Settings {
     pub address: IpAddr,
     /// The process among those of the address: the upper 8 bits of numbers of queue pairs.
     pub process: u8,
-    /// The congestion control of queue pairs; one that hears of congestion by CNPs, as others need headers that
-    /// only our own devices have.
+    /// The congestion control of queue pairs: one that CNPs or round trips are enough for. Telemetry and a word about every mark need
+    /// headers that plain RoCEv2 doesn't have.
     pub congestion: Params,
     /// Which queue pairs share congestion control. Only under scope `tenant` do [`tenants`](Self::tenants) take turns.
     pub scope: Scope,

@@ -95,6 +95,12 @@ impl Engine {
             return;
         };
         self.count((slot, id), role, &transport);
+        let clock = self.clock;
+        let pair = self.pairs.get_mut(slot);
+        let round_trip = pair.and_then(|pair| pair.round_trips.on_packet(&transport, clock));
+        if round_trip.is_some() {
+            figures::count_at(self, slot, |counters| counters.rtt_measured += 1);
+        }
         let arrival = Arrival {
             packet: &transport,
             meta: Meta {
@@ -102,7 +108,10 @@ impl Engine {
                 marked: incoming.marked && role != Role::Cnp,
                 ..Meta::new(FlowId::new(slot), TenantId::new(0), role, 0)
             },
-            measured: Measured::default(),
+            measured: Measured {
+                round_trip,
+                ..Measured::default()
+            },
         };
         let heard = self.hand_over(now, slot, id, &arrival);
         if let Some(placement) = heard.placement {

@@ -3,7 +3,7 @@
 use fairlane_nic::{Departure, Role};
 use fairlane_transport::{Ends, Extension, Source};
 use fairlane_units::Time;
-use fairlane_wire::{Cnp, Extension as Wire, Headers, Icrc, NakCode, Syndrome};
+use fairlane_wire::{Cnp, Extension as Wire, Headers, Icrc, NakCode, Opcode, Syndrome};
 
 use super::{Engine, PORT, figures};
 use crate::batch::Batches;
@@ -28,7 +28,8 @@ impl Engine {
     /// The next packet that may leave until `horizon`.
     fn next_departure(&mut self, horizon: Time) -> Option<Departure> {
         let at = self.nic.sends_at(PORT)?.max(self.link.free_at);
-        let now = self.at(Some(at).filter(|&at| at <= horizon)?);
+        self.now = self.now.max(Some(at).filter(|&at| at <= horizon)?);
+        let now = self.now;
         let polled = self.nic.poll_admitted(now, PORT, &mut self.window);
         let departure = polled.ok().flatten()?;
         self.link.carry(now, departure.meta.wire);
@@ -57,6 +58,14 @@ impl Engine {
         let mut packet = departure.packet;
         let reliable = pair.config.service.is_reliable();
         packet.ack_request |= reliable && last;
+        if self.measures && departure.meta.role == Role::Request {
+            let measured = packet.ack_request && packet.opcode != Opcode::RcReadRequest;
+            match departure.meta.again {
+                true => pair.round_trips.clear(),
+                false if measured => pair.round_trips.on_sent(packet.psn, self.clock),
+                false => {}
+            }
+        }
         let peer = match packet.extension {
             Extension::Datagram { .. } => pair.addresses.pop_front(),
             _ => Some(pair.peer.address),

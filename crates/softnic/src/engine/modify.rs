@@ -174,6 +174,7 @@ impl Engine {
             self.nic.close(now, id, false);
             self.window.in_flight -= pair.in_flight;
             pair.in_flight = 0;
+            pair.round_trips.clear();
         }
         pair.sending = None;
         self.keys.unbind_all(slot);
