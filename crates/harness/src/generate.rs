@@ -1,10 +1,10 @@
 //! Makes programs out of random decisions.
 
-use fairlane_transport::{Capacity, Config, Operation, Remote, Service, WorkRequest};
+use fairlane_transport::{Config, Operation, Remote, Service, WorkRequest};
 use fairlane_units::{Bytes, Duration, Psn, QpNumber};
 
 use super::choices::Choices;
-use super::program::{Action, End, Link, Profile, Program, Region, Side, Step};
+use super::program::{Action, Capacity, End, Link, Profile, Program, Region, Side, Step};
 
 /// Bytes between regions that nothing may touch.
 pub(super) const GUARD: u64 = 64;

@@ -49,7 +49,7 @@ pub use choices::Choices;
 pub use fault::Fault;
 pub use outcome::{Failure, Statistics};
 pub use pair::Pair;
-pub use program::{Action, End, Link, Profile, Program, Region, Side, Step};
+pub use program::{Action, Capacity, End, Link, Profile, Program, Region, Side, Step};
 
 /// Runs the program of a seed.
 ///

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{Environment, Params};
-use fairlane_transport::{Capacity, Receive, ReceiveQueue};
+use fairlane_transport::{Receive, ReceiveQueue};
 use fairlane_units::{Bytes, FlowId, HostId, Psn, Rate, TenantId, Time};
 
 use super::fault::Fault;
 use super::memory::HostMemory;
-use super::program::{Program, Side};
+use super::program::{Capacity, Program, Side};
 use fairlane_nic::{Departure, Nic, Opening, PairId, Settings, Start, Tenants};
 
 /// Faster than any [`Link`](super::Link), so that only that paces.

@@ -1,10 +1,19 @@
 //! Programs: what two applications do, over which queue pairs and which network.
 
-use fairlane_transport::{Capacity, Config, Remote, Service, WorkRequest};
+use fairlane_transport::{Config, Remote, Service, WorkRequest};
 use fairlane_units::{Bytes, Duration, Psn};
 
 use super::choices::Choices;
 use super::generate;
+
+/// How much a queue pair holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Work requests posted and not completed.
+    pub requests: u32,
+    /// Receives posted and not taken.
+    pub receives: u32,
+}
 
 /// What kind of programs to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,4 +7,5 @@ mod parameters;
 mod pipe;
 mod ports;
 mod quantum;
+mod queue_pair;
 mod subflows;

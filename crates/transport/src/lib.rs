@@ -1,8 +1,8 @@
 //! Queue pairs of RDMA transport, as state machines without IO.
 //!
 //! A [`Requester`] turns posted work requests into packets and responses into completions; a
-//! [`Responder`] turns packets into placements, completions of receives and responses; a
-//! [`QueuePair`] holds both, its receives and its [`State`]. None carries payload: a [`Source`] says
+//! [`Responder`] turns packets into placements, completions of receives and responses. `fairlane-nic` has
+//! both for each queue pair; [`State`] is a driver's. None carries payload: a [`Source`] says
 //! where the bytes of a packet come from, a [`Placement`] where they go. None reads a clock, opens a
 //! socket or decides a rate: the simulator and the software RNIC drive the same machines.
 //!
@@ -44,13 +44,13 @@
 extern crate alloc;
 
 mod bitmap;
+mod check;
 mod config;
 mod encode;
 mod memory;
 mod messages;
 mod out_of_order;
 mod packet;
-mod queue_pair;
 mod requester;
 mod responder;
 mod responses;
@@ -63,7 +63,6 @@ pub use config::{Config, Service};
 pub use encode::Ends;
 pub use memory::{Access, Memory, ReceiveQueue, Receives, Unchecked};
 pub use packet::{Extension, Outgoing, Packet, Placement, Reply, Source};
-pub use queue_pair::{Capacity, Heard, Modify, QueuePair};
 pub use requester::{Progress, Requester};
 pub use responder::{Received, Responder};
 pub use state::{InvalidTransition, State};

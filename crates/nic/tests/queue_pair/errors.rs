@@ -1,9 +1,7 @@
 //! Receives that are late, requests that are refused, packets that are lost or come twice.
 
 use super::line::{KEY, Line, config, fetch_add, request, target};
-use fairlane_transport::{
-    Config, Extension, Modify, Operation, Packet, Receive, Remote, Service, State, Status,
-};
+use fairlane_transport::{Config, Extension, Operation, Packet, Receive, Remote, Service, Status};
 use fairlane_units::{Bytes, Psn};
 use fairlane_wire::{Aeth, NakCode, Opcode, Syndrome};
 
@@ -40,10 +38,7 @@ fn a_send_waits_for_a_late_receive() {
     line.ends[0].post(request(1, Operation::Send, 10));
     line.exchange(never);
     assert_eq!(line.ends[0].completions, []);
-    assert!(
-        !line.ends[0].pair.has_packet(),
-        "the responder is left alone"
-    );
+    assert!(!line.ends[0].has_packet(), "the responder is left alone");
     line.ends[1].receive(1, 10);
     assert!(line.fire());
     line.exchange(never);
@@ -70,7 +65,7 @@ fn the_rnr_retry_limit_counts_retries() {
         line.ends[0].statuses(),
         [Status::RnrRetryExceeded, Status::Flushed]
     );
-    assert_eq!(line.ends[0].pair.state(), State::Error);
+    assert!(line.ends[0].has_failed());
 }
 
 /// An RNR NAK that comes late may find that everything has been acknowledged since.
@@ -131,7 +126,7 @@ fn refusals_end_in_the_status_that_says_why() {
         line.run_clean();
         let expected = [(0, Status::Success), (1, status), (2, Status::Flushed)];
         assert_eq!(line.ends[0].completions, expected, "{wrong:?}");
-        assert_eq!(line.ends[1].pair.state(), State::Error);
+        assert!(line.ends[1].has_failed());
         let first = line.ends[1].received.first().map(|end| end.status);
         let too_long = status == Status::RemoteInvalidRequest;
         let end = if too_long {
@@ -152,8 +147,7 @@ fn a_receive_whose_memory_is_closed_is_the_fault_of_the_responder() {
         length: Bytes::new(200),
         closed: true,
     };
-    let posted = line.ends[1].pair.post_receive(closed);
-    posted.expect("there is room");
+    line.ends[1].post_receive(closed);
     line.ends[1].receive(2, 200);
     line.ends[0].post(request(0, Operation::Send, 10));
     line.run_clean();
@@ -214,9 +208,9 @@ fn a_refusal_behind_a_read_is_not_lost() {
         while let Some(outgoing) = line.ends[0].packet(now) {
             line.ends[1].hear(now, &outgoing.packet);
         }
-        assert_eq!(line.ends[1].pair.state(), State::Error);
+        assert!(line.ends[1].has_failed());
         if asked {
-            line.ends[1].modify(Modify::Error);
+            line.ends[1].fail();
         }
         line.exchange(never);
         let expected = [(1, Status::Success), (2, Status::RemoteAccess)];
@@ -348,13 +342,8 @@ fn data_that_cant_be_read_ends_its_own_request() {
         line.ends[1].inbound.push_back(packet);
     }
     line.ends[0].packet(now).expect("of the second request");
-    let config = config();
-    line.ends[0].pair.on_local_error(&config, 2);
-    assert_eq!(
-        line.ends[0].pair.state(),
-        State::ReadyToSend,
-        "the first is on its way"
-    );
+    line.ends[0].on_local_error(2);
+    assert!(!line.ends[0].has_failed(), "the first is on its way");
     line.exchange(never);
     let expected = [
         (1, Status::Success),
@@ -362,7 +351,7 @@ fn data_that_cant_be_read_ends_its_own_request() {
         (3, Status::Flushed),
     ];
     assert_eq!(line.ends[0].completions, expected);
-    assert_eq!(line.ends[0].pair.state(), State::Error);
+    assert!(line.ends[0].has_failed());
 }
 
 /// An unreliable connection that has sent the first of two WRITEs when request `id` can't be read.
@@ -376,7 +365,7 @@ fn in_send_queue_error(id: u64) -> Line {
     line.ends[0].post(request(2, Operation::Write(target()), 10));
     let now = line.now;
     line.ends[0].packet(now).expect("it was posted");
-    line.ends[0].pair.on_local_error(&config, id);
+    line.ends[0].on_local_error(id);
     line
 }
 
@@ -386,8 +375,8 @@ fn an_unreliable_queue_pair_goes_to_sqe_and_comes_back() {
     line.ends[0].settle();
     let expected = [(1, Status::LocalProtection), (2, Status::Flushed)];
     assert_eq!(line.ends[0].completions, expected);
-    assert_eq!(line.ends[0].pair.state(), State::SendQueueError);
-    line.ends[0].modify(Modify::ReadyToSend(Psn::new(0)));
+    assert!(line.ends[0].sends_no_more());
+    line.ends[0].resume();
     line.ends[0].post(request(3, Operation::Write(target()), 10));
     line.run_clean();
     assert_eq!(line.ends[0].completions[2], (3, Status::Success));
@@ -397,7 +386,7 @@ fn an_unreliable_queue_pair_goes_to_sqe_and_comes_back() {
 #[test]
 fn what_had_ended_before_sqe_is_left_is_still_reported() {
     let mut line = in_send_queue_error(2);
-    line.ends[0].modify(Modify::ReadyToSend(Psn::new(0)));
+    line.ends[0].resume();
     line.ends[0].settle();
     let expected = [(1, Status::Success), (2, Status::LocalProtection)];
     assert_eq!(line.ends[0].completions, expected);
@@ -491,7 +480,7 @@ fn a_read_whose_key_is_gone_when_it_is_repeated_is_refused() {
     line.ends[1].memory.invalid = true;
     line.run_clean();
     assert_eq!(line.ends[0].completions, [(1, Status::RemoteAccess)]);
-    assert_eq!(line.ends[1].pair.state(), State::ReadyToSend);
+    assert!(!line.ends[1].has_failed());
 }
 
 #[test]
@@ -509,7 +498,7 @@ fn nothing_behind_data_that_cant_be_read_is_sent_while_earlier_packets_are_repea
         }
     }
     line.ends[0].packet(now).expect("of the second request");
-    line.ends[0].pair.on_local_error(&config, 2);
+    line.ends[0].on_local_error(2);
     line.run_clean();
     let expected = [
         (1, Status::Success),

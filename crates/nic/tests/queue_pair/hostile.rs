@@ -1,14 +1,13 @@
 //! A peer may send anything: nothing panics, nothing outside of what is permitted is touched.
 
 use fairlane_transport::{
-    Capacity, Config, Extension, Modify, Operation, Packet, Placement, QueuePair, Receive, Remote,
-    Service, WorkRequest,
+    Config, Extension, Operation, Packet, Placement, Remote, Service, WorkRequest,
 };
 use fairlane_units::{Bytes, Duration, Psn, QpNumber, Time};
 use fairlane_wire::{Aeth, ExtensionKind, Opcode, Syndrome};
 use proptest::prelude::*;
 
-use super::line::{KEY, Word, config, fetch_add, target};
+use super::line::{End, KEY, config, fetch_add, target};
 
 /// Numbers that a packet is made of.
 type Fields = (u8, u32, u8, (u8, u8), u64);
@@ -69,24 +68,7 @@ fn packet((opcode, psn, payload, (syndrome, key), number): Fields) -> Packet {
     }
 }
 
-fn connected(config: &Config) -> QueuePair {
-    let capacity = Capacity {
-        requests: 16,
-        receives: 16,
-    };
-    let mut pair = QueuePair::new(config, capacity);
-    let first = Psn::new(100);
-    for modify in [
-        Modify::Init,
-        Modify::ReadyToReceive(first),
-        Modify::ReadyToSend(first),
-    ] {
-        pair.modify(config, modify).expect("the way to RTS");
-    }
-    pair
-}
-
-fn post(config: &Config, pair: &mut QueuePair, id: u64, kind: u8) {
+fn post(config: &Config, end: &mut End, id: u64, kind: u8) {
     let operation = match (config.service, kind % 4) {
         (Service::UnreliableDatagram, _) => Operation::Datagram {
             destination: QpNumber::new(2),
@@ -103,14 +85,8 @@ fn post(config: &Config, pair: &mut QueuePair, id: u64, kind: u8) {
         Operation::Datagram { .. } => 50,
         _ => u64::from(kind) * 2,
     };
-    // A full queue refuses it.
-    let _ = pair.post_request(config, WorkRequest::new(id, operation, Bytes::new(length)));
-    let length = Bytes::new(250);
-    let _ = pair.post_receive(Receive {
-        id,
-        length,
-        closed: false,
-    });
+    end.post(WorkRequest::new(id, operation, Bytes::new(length)));
+    end.receive(id, 250);
 }
 
 fn is_permitted(placement: Placement) -> bool {
@@ -135,23 +111,21 @@ proptest! {
         fields in prop::collection::vec(any::<Fields>(), 1..120),
     ) {
         let config = Config { service, selective_window: window, ..config() };
-        let mut pair = connected(&config);
-        let mut memory = Word::default();
+        let mut end = End::new(&config);
         let mut now = Time::ZERO;
         for (id, kind) in (0..).zip(&posts) {
-            post(&config, &mut pair, id, *kind);
+            post(&config, &mut end, id, *kind);
         }
         for (step, fields) in fields.into_iter().enumerate() {
-            let heard = pair.on_packet(&config, now, &packet(fields), &mut memory);
-            prop_assert!(heard.placement.is_none_or(is_permitted), "{:?}", heard.placement);
-            let promised = pair.has_packet();
-            prop_assert_eq!(pair.poll_transmit(&config, now).is_some(), promised);
-            while pair.poll_completion().is_some() {}
-            while pair.poll_receive_completion().is_some() {}
+            end.hear(now, &packet(fields));
+            let placed = std::mem::take(&mut end.placed);
+            prop_assert!(placed.iter().copied().all(is_permitted), "{placed:?}");
+            let promised = end.has_packet();
+            prop_assert_eq!(end.packet(now).is_some(), promised);
             now += Duration::from_us(1);
-            if step % 9 == 0 && let Some(deadline) = pair.deadline() {
+            if step % 9 == 0 && let Some(deadline) = end.deadline() {
                 now = now.max(deadline);
-                pair.on_timeout(&config, now);
+                end.on_deadline(now);
             }
         }
     }
@@ -162,14 +136,13 @@ proptest! {
         fields in prop::collection::vec(any::<Fields>(), 2_000..2_001),
     ) {
         let config = Config { selective_window: 64, ..config() };
-        let mut pair = connected(&config);
-        let mut memory = Word::default();
+        let mut end = End::new(&config);
         for fields in fields {
             let mut packet = packet(fields);
             packet.selective = true;
-            pair.on_packet(&config, Time::ZERO, &packet, &mut memory);
+            end.hear(Time::ZERO, &packet);
         }
-        let acknowledgements = std::iter::from_fn(|| pair.poll_transmit(&config, Time::ZERO))
+        let acknowledgements = std::iter::from_fn(|| end.packet(Time::ZERO))
             .filter(|outgoing| !outgoing.packet.opcode.has_payload())
             .count();
         prop_assert!(acknowledgements < 200, "{acknowledgements}");

@@ -1,16 +1,13 @@
 //! What queue pairs do where everything goes well, and what they refuse.
 
 use super::line::{Line, config, fetch_add, request, target};
-use fairlane_transport::{
-    Capacity, Config, Modify, Operation, PostError, QueuePair, Receive, Remote, Requester,
-    Responder, Service, State, Status, WorkRequest,
-};
+use fairlane_transport::{Config, Operation, Remote, Service, Status, WorkRequest};
 use fairlane_units::{Bytes, Psn, QpNumber};
 
-fn datagram(key: u32) -> Operation {
+fn datagram() -> Operation {
     Operation::Datagram {
         destination: QpNumber::new(9),
-        queue_key: key,
+        queue_key: 0,
         immediate: Some(5),
     }
 }
@@ -20,102 +17,6 @@ fn with(service: Service) -> Config {
         service,
         ..config()
     }
-}
-
-#[test]
-fn a_queue_pair_is_small() {
-    let sizes = [
-        ("QueuePair", size_of::<QueuePair>()),
-        ("Requester", size_of::<Requester>()),
-        ("Responder", size_of::<Responder>()),
-    ];
-    println!("{sizes:?}");
-    assert!(sizes[0].1 < 512, "{sizes:?}");
-}
-
-#[test]
-fn requests_that_cant_be_are_refused_when_posted() {
-    let post = |config: &Config, request: WorkRequest| {
-        Line::of(config).ends[0].pair.post_request(config, request)
-    };
-    let odd = Remote {
-        address: 0x1001,
-        ..target()
-    };
-    let (remote, add) = (odd, 1);
-    let unreliable = with(Service::UnreliableConnection);
-    let datagrams = with(Service::UnreliableDatagram);
-    let no_reads = Config {
-        max_reads: 0,
-        ..config()
-    };
-    let cases = [
-        (config(), request(1, datagram(0), 1), PostError::Operation),
-        (
-            config(),
-            request(1, Operation::Send, (1 << 31) + 1),
-            PostError::Length,
-        ),
-        (
-            config(),
-            request(1, Operation::FetchAdd { remote, add }, 8),
-            PostError::Alignment,
-        ),
-        (
-            config(),
-            WorkRequest {
-                length: Bytes::new(4),
-                ..fetch_add(1, 1)
-            },
-            PostError::Length,
-        ),
-        (no_reads, fetch_add(1, 1), PostError::Operation),
-        (unreliable.clone(), fetch_add(1, 1), PostError::Operation),
-        (
-            unreliable.clone(),
-            request(1, Operation::Read(target()), 1),
-            PostError::Operation,
-        ),
-        (
-            unreliable,
-            request(1, Operation::SendInvalidate(1), 1),
-            PostError::Operation,
-        ),
-        (
-            datagrams.clone(),
-            request(1, Operation::Send, 1),
-            PostError::Operation,
-        ),
-        (datagrams, request(1, datagram(0), 101), PostError::Length),
-    ];
-    for (config, request, error) in cases {
-        assert_eq!(post(&config, request), Err(error), "{request:?}");
-    }
-}
-
-#[test]
-fn queues_take_what_they_have_room_for_and_states_what_they_permit() {
-    let config = config();
-    let capacity = Capacity {
-        requests: 1,
-        receives: 1,
-    };
-    let mut pair = QueuePair::new(&config, capacity);
-    let send = request(1, Operation::Send, 1);
-    assert_eq!(pair.post_request(&config, send), Err(PostError::State));
-    assert_eq!(pair.post_receive(Receive::default()), Err(PostError::State));
-    pair.modify(&config, Modify::Init).expect("from RESET");
-    assert_eq!(pair.post_receive(Receive::default()), Ok(()));
-    assert_eq!(pair.post_receive(Receive::default()), Err(PostError::Full));
-    let first = Psn::new(0);
-    assert!(pair.modify(&config, Modify::ReadyToSend(first)).is_err());
-    pair.modify(&config, Modify::ReadyToReceive(first))
-        .expect("from INIT");
-    assert_eq!(pair.post_request(&config, send), Err(PostError::State));
-    pair.modify(&config, Modify::ReadyToSend(first))
-        .expect("from RTR");
-    assert_eq!(pair.post_request(&config, send), Ok(()));
-    assert_eq!(pair.post_request(&config, send), Err(PostError::Full));
 }
 
 #[test]
@@ -181,7 +82,7 @@ fn a_fence_waits_for_reads_before_it() {
     });
     let now = line.now;
     let read = line.ends[0].packet(now).expect("the READ");
-    assert_eq!(line.ends[0].packet(now), None, "the fence holds");
+    assert!(line.ends[0].packet(now).is_none(), "the fence holds");
     line.ends[1].inbound.push_back(read.packet);
     line.run_clean();
     assert_eq!(line.ends[0].statuses(), [Status::Success; 2]);
@@ -225,14 +126,14 @@ fn sqd_ends_what_has_begun_and_begins_nothing() {
     line.ends[0].post(request(2, Operation::Write(target()), 250));
     let now = line.now;
     let first = line.ends[0].packet(now).expect("it has begun");
-    line.ends[0].modify(Modify::SendQueueDrain);
+    line.ends[0].drain();
     let reply = line.ends[1].hear(now, &first.packet);
     assert_eq!(reply, None);
-    assert!(!line.ends[0].pair.is_drained(), "a message is half sent");
+    assert!(!line.ends[0].is_drained(), "a message is half sent");
     line.exchange(|_, _| false);
-    assert!(line.ends[0].pair.is_drained());
+    assert!(line.ends[0].is_drained());
     assert_eq!(line.ends[0].completions, [(1, Status::Success)]);
-    line.ends[0].modify(Modify::ReadyToSend(Psn::new(0)));
+    line.ends[0].resume();
     line.run_clean();
     assert_eq!(line.ends[0].completions[1], (2, Status::Success));
 }
@@ -251,15 +152,15 @@ fn a_message_half_sent_and_acknowledged_is_not_drained() {
         .hear(now, &first.packet)
         .expect("an acknowledgement");
     line.ends[0].hear(now, &reply);
-    assert!(!line.ends[0].pair.is_drained());
+    assert!(!line.ends[0].is_drained());
 }
 
 #[test]
-fn state_err_flushes_everything_and_reset_forgets_it() {
+fn state_err_flushes_everything() {
     let mut line = Line::of(&config());
     line.ends[0].post(request(1, Operation::Send, 10));
     line.ends[0].receive(7, 10);
-    line.ends[0].modify(Modify::Error);
+    line.ends[0].fail();
     line.ends[0].post(request(2, Operation::Send, 10));
     line.ends[0].receive(8, 10);
     line.run_clean();
@@ -273,26 +174,18 @@ fn state_err_flushes_everything_and_reset_forgets_it() {
         .map(|r| (r.id, r.status))
         .collect();
     assert_eq!(receives, [(7, Status::Flushed), (8, Status::Flushed)]);
-    line.ends[0].modify(Modify::Reset);
-    assert_eq!(line.ends[0].pair.state(), State::Reset);
-    line.ends[0].modify(Modify::Init);
-    line.ends[0].receive(9, 10);
-    line.ends[0].settle();
-    assert_eq!(line.ends[0].received.len(), 2, "nothing is left to flush");
 }
 
 #[test]
-fn datagrams_need_the_queue_key_and_a_receive_that_is_long_enough() {
+fn datagrams_need_a_receive_that_is_long_enough() {
     let mut line = Line::of(&with(Service::UnreliableDatagram));
-    line.ends[1].pair.set_queue_key(0x11);
     line.ends[1].receive(1, 50);
     line.ends[1].receive(2, 50);
-    line.ends[0].post(request(1, datagram(0x22), 50));
-    line.ends[0].post(request(2, datagram(0x11), 50));
-    line.ends[0].post(request(3, datagram(0x11), 51));
-    line.ends[0].post(request(4, datagram(0x11), 50));
+    line.ends[0].post(request(1, datagram(), 50));
+    line.ends[0].post(request(2, datagram(), 51));
+    line.ends[0].post(request(3, datagram(), 50));
     line.run_clean();
-    assert_eq!(line.ends[0].statuses(), [Status::Success; 4]);
+    assert_eq!(line.ends[0].statuses(), [Status::Success; 3]);
     let ends: Vec<_> = line.ends[1]
         .received
         .iter()
