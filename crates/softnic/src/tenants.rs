@@ -6,8 +6,10 @@ use fairlane_units::{Rate, TenantId};
 
 use crate::error::Error;
 
-/// The bits of a partition key that name the partition; the other one says whether the member is a full one (IBTA 10.9.1).
+/// The bits of a partition key that name the partition.
 const PARTITION: u32 = 0x7fff;
+/// The bit of a full member; limited ones don't talk to each other (IBTA 10.9.1).
+const FULL: u32 = 0x8000;
 /// What a tenant gets that isn't listed.
 const UNLISTED: f64 = 1.0;
 
@@ -31,6 +33,13 @@ impl Tenant {
             guarantee: None,
         }
     }
+}
+
+/// Whether a packet's partition key suits that of a queue pair (IBTA 10.9.3).
+pub(crate) const fn keys_match(own: TenantId, other: TenantId) -> bool {
+    let (own, other) = (own.get(), other.get());
+    let names = own & PARTITION != 0 && own & PARTITION == other & PARTITION;
+    names && (own | other) & FULL != 0
 }
 
 /// Which tenant a partition key belongs to, as the NIC counts them: 0 for all that aren't listed.

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use common::{End, Way, end, end_with, join, target, whole};
 use fairlane_congestion::scope::Scope;
 use fairlane_softnic::{
-    Adjustment, Device, Error, QpNumber, QueuePairOptions, SendRequest, Settings, Status, Tenant,
-    TenantId,
+    Adjustment, Device, Error, QpNumber, QueuePairOptions, SendRequest, Sending, Settings, Status,
+    Tenant, TenantId,
 };
-use fairlane_units::Rate;
+use fairlane_units::{Duration as Span, Rate};
 
 mod common;
 
@@ -140,6 +140,39 @@ fn a_queue_pair_stays_with_its_tenant() {
     ));
     // A limited member of the same partition.
     adjust(TenantId::new(2)).unwrap();
+}
+
+/// Whether a WRITE arrives between queue pairs of two partition keys.
+fn arrives([one, other]: [u32; 2]) -> bool {
+    let (a, b) = (end(), end());
+    let pair = |end: &End, key| {
+        let partition = TenantId::new(key);
+        let options = QueuePairOptions {
+            partition,
+            ..end.options()
+        };
+        end.device.create_queue_pair(&options).unwrap()
+    };
+    let (own, peer) = (pair(&a, one), pair(&b, other));
+    let way = Way {
+        sending: Sending {
+            timeout: Some(Span::from_ms(4)),
+            retries: 1,
+            ..Sending::default()
+        },
+        ..Way::default()
+    };
+    join((&a, own), (&b, peer), way);
+    let (from, to) = (a.memory(8), b.memory(8));
+    let request = SendRequest::write(1, vec![whole(&from)], target(&to));
+    a.post(own, &request);
+    a.wait().status == Status::Success
+}
+
+#[test]
+fn members_of_a_partition_reach_each_other_but_limited_ones() {
+    assert!(arrives([0x8001, 0x8001]) && arrives([0x8001, 1]) && arrives([1, 0x8001]));
+    assert!(!arrives([1, 1]) && !arrives([0x8001, 0x8002]) && !arrives([0x8000, 0x8000]));
 }
 
 #[test]

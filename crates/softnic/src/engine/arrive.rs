@@ -15,6 +15,7 @@ use crate::event::AsyncEvent;
 use crate::icrc::{self, Outer};
 use crate::keys::Reach;
 use crate::receives::SharedQueue;
+use crate::tenants;
 use crate::work::PartId;
 
 /// Bytes in front of a datagram's data in its receive (A17.4.5.1).
@@ -131,7 +132,7 @@ impl Engine {
     ) -> Option<PairId> {
         let (pair, bth) = (self.pairs.get(slot)?, packet.bth());
         let id = pair.id.filter(|_| pair.state.hears())?;
-        if bth.partition_key != pair.options.partition {
+        if !tenants::keys_match(pair.options.partition, bth.partition_key) {
             return None;
         }
         let service = bth.opcode.service();
