@@ -227,7 +227,7 @@ pub(crate) struct QueuePair {
     pub(crate) drains: bool,
     /// Whether a packet has come.
     pub(crate) established: bool,
-    /// Of its packets, where congestion control needs them.
+    /// Round trips of its packets, where congestion control needs them.
     pub(crate) round_trips: RoundTrips,
     /// Bytes that it has in flight, as they were counted last.
     pub(crate) in_flight: u64,

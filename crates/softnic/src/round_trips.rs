@@ -6,7 +6,8 @@ use fairlane_transport::{Extension, Packet};
 use fairlane_units::{Duration, Psn, Time};
 use fairlane_wire::{Aeth, Syndrome};
 
-/// When packets of a queue pair that ask for an acknowledgement have left, oldest first: the time until that is a round trip.
+/// When packets of a reliable connection that ask for an acknowledgement have left, oldest first. The time until the
+/// acknowledgement comes is a round trip.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrips {
     sent: VecDeque<Departed>,

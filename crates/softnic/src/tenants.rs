@@ -10,10 +10,10 @@ use crate::error::Error;
 const PARTITION: u32 = 0x7fff;
 /// The bit of a full member; limited ones don't talk to each other (IBTA 10.9.1).
 const FULL: u32 = 0x8000;
-/// What a tenant gets that isn't listed.
+/// The weight of all queue pairs together whose partition keys aren't listed.
 const UNLISTED: f64 = 1.0;
 
-/// A tenant: whoever's queue pairs have its partition key.
+/// A tenant: all queue pairs with a partition key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tenant {
     /// Its [partition key](crate::QueuePairOptions::partition), 1 to 0xffff; the upper bit, of full membership, makes no difference.

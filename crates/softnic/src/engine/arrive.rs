@@ -97,7 +97,8 @@ impl Engine {
         };
         self.count((slot, id), role, &transport);
         let clock = self.clock;
-        let pair = self.pairs.get_mut(slot);
+        let measures = self.measures && role == Role::Response;
+        let pair = measures.then(|| self.pairs.get_mut(slot)).flatten();
         let round_trip = pair.and_then(|pair| pair.round_trips.on_packet(&transport, clock));
         if round_trip.is_some() {
             figures::count_at(self, slot, |counters| counters.rtt_measured += 1);
