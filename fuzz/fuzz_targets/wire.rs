@@ -1,12 +1,13 @@
 //! Bytes from the network: what is accepted is written and read again.
 #![no_main]
 
-use fairlane_wire::{Feth, Frame, Hop, Icrc, Network, Packet, Traffic, Udp};
+use fairlane_wire::{Feth, Frame, Hello, Hop, Icrc, Network, Packet, Traffic, Udp};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     frame(input);
     packet(input);
+    hello(input);
     // A random ICRC is never right, so that only a corrected one leads on.
     let mut bytes = input.to_vec();
     if correct(&mut bytes).is_some() {
@@ -25,6 +26,15 @@ fn frame(bytes: &[u8]) {
     for short in 0..again.len() {
         assert!(Frame::parse(&again[..short]).is_err());
     }
+}
+
+fn hello(bytes: &[u8]) {
+    let Ok(hello) = Hello::parse(bytes) else {
+        return;
+    };
+    let mut again = [0; Hello::LENGTH];
+    assert!(hello.emit(&mut again).is_ok());
+    assert_eq!(Hello::parse(&again), Ok(hello));
 }
 
 fn packet(bytes: &[u8]) {

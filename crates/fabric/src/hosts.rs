@@ -7,7 +7,7 @@ use fairlane_engine::Event;
 use fairlane_network::Network;
 use fairlane_network::packet::Side;
 use fairlane_network::routing::{HostPort, PortPair};
-use fairlane_nic::{Opening, PairId, Role, Start};
+use fairlane_nic::{Extensions, Opening, PairId, Role, Start};
 use fairlane_scenario::{BaseRtt, Scenario, Verb};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, Psn};
 
@@ -248,7 +248,7 @@ impl Hosts {
             class: spec.class,
             tenant: spec.tenant,
             peer: there,
-            peer_rate,
+            extensions: Extensions::with(peer_rate),
             environment,
             group: spec.group,
         };

@@ -10,7 +10,7 @@ use fairlane_units::{Bytes, FlowId, HostId, Psn, Rate, TenantId, Time};
 use super::fault::Fault;
 use super::memory::HostMemory;
 use super::program::{Capacity, Program, Side};
-use fairlane_nic::{Departure, Nic, Opening, PairId, Settings, Start, Tenants};
+use fairlane_nic::{Departure, Extensions, Nic, Opening, PairId, Settings, Start, Tenants};
 
 /// Faster than any [`Link`](super::Link), so that only that paces.
 const RATE: Rate = Rate::from_gbps(400);
@@ -109,7 +109,7 @@ impl Machine {
             class: 3,
             tenant: TENANT,
             peer: HostId::new(side.other().index() as u32),
-            peer_rate: RATE,
+            extensions: Extensions::with(RATE),
             environment: self.environment,
             port: 0,
             group: None,

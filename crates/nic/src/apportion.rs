@@ -39,6 +39,29 @@ pub(crate) struct Apportion {
     queued: Time,
 }
 
+impl Port {
+    /// Gives the port's part to `act`, beside the rest of the port; nothing happens where nobody apportions.
+    pub(crate) fn with_apportion<T>(
+        &mut self,
+        act: impl FnOnce(&mut Apportion, &mut Self) -> T,
+    ) -> Option<T> {
+        let mut own = self.apportion.take()?;
+        let result = act(&mut own, self);
+        self.apportion = Some(own);
+        Some(result)
+    }
+
+    /// The queue pair whose turn it is by round robin, or by the enforcer.
+    fn choose(&mut self, now: Time, pairs: &mut [Pair]) -> Option<PairId> {
+        let moved = |pair: u32, position| pairs[pair as usize].position = position;
+        if let Some(chosen) = self.rounds.choose(now, moved) {
+            return Some(PairId(chosen));
+        }
+        let scoped = self.scoped.as_deref_mut()?;
+        scoped.turn(now).map(PairId)
+    }
+}
+
 impl Apportion {
     /// What the settings ask of a port; nothing if nobody apportions, or where nobody replies.
     pub(crate) fn new(
@@ -76,15 +99,45 @@ impl Apportion {
         *self.peers.entry(peer_of(pair)).or_default() += 1;
     }
 
-    /// A queue pair is to send data for the first time.
+    /// A queue pair is to send data; nothing is new if it has before, or the other end gives no shares.
     pub(crate) fn open(&mut self, now: Time, number: u32, pair: &Pair) {
-        self.gates.open(now, number, pair);
+        if pair.opening.extensions.shares.is_some() {
+            self.gates.open(now, number, pair);
+        }
+    }
+
+    /// What both ends of a queue pair use beside plain RoCEv2 has changed.
+    pub(crate) fn on_extensions(&mut self, now: Time, id: PairId, port: &mut Port, pairs: &[Pair]) {
+        let pair = &pairs[id.index()];
+        match pair.opening.extensions.shares {
+            // Else it is opened with the first data.
+            Some(_) if pair.position != NONE => self.gates.open(now, id.0, pair),
+            Some(_) => {}
+            None => self.gates.close(now, id.0, (port, pairs)),
+        }
     }
 
     /// What a reply says of the share of the host at the other end of a queue pair, if anything.
     pub(crate) fn share(&self, pair: &Pair) -> Option<u16> {
         let receiver = self.receiver.as_ref()?;
-        Some(receiver.share(peer(pair)).get())
+        Some(receiver.share(peer(pair)?).get())
+    }
+
+    /// What the receiver of a queue pair's data lets this port send, if it has said so.
+    pub(crate) fn share_of(&self, id: PairId) -> Option<Rate> {
+        self.gates.share(id.0)
+    }
+
+    /// The queue pair by which a sender is told of its share, and whether its data are responses to READs: that of its last packet,
+    /// or if that has gone any other by which data has come.
+    fn via(&self, pairs: &[Pair], port: u8, push: &Push) -> Option<(PairId, bool)> {
+        let leads = |number: u32| {
+            let pair = pairs.get(number as usize)?;
+            let its = pair.live && pair.port == port && peer(pair) == Some(push.peer);
+            let reads = self.came.get(number as usize).copied().flatten();
+            reads.filter(|_| its).map(|reads| (PairId(number), reads))
+        };
+        leads(push.via).or_else(|| (0..self.came.len() as u32).find_map(leads))
     }
 
     /// When a queue pair that waits for its receiver may send, if nothing else happens.
@@ -104,39 +157,14 @@ impl Apportion {
     }
 }
 
-/// The rate at `now` that a queue pair may send at: what its [controller allows](Pair::rate_at), and, where receivers
-/// apportion their links, no more than its host's share, which all queue pairs to that receiver have together. It is a look:
-/// nothing changes.
-pub fn rate_at(nic: &Nic, now: Time, id: PairId) -> Rate {
-    let pair = &nic.pairs[id.index()];
-    let own = nic.ports[usize::from(pair.port)].apportion.as_deref();
-    let share = own.and_then(|own| own.gates.share(id.0));
-    let allowed = pair.rate_at(now);
-    share.map_or(allowed, |share| share.min(allowed))
-}
-
-/// Gives a port's part to `act`, beside the rest of the port; nothing happens where nobody apportions.
-fn with<T>(
-    nic: &mut Nic,
-    port: u8,
-    act: impl FnOnce(&mut Apportion, &mut Port, &[Pair], &Settings) -> T,
-) -> Option<T> {
-    let port = &mut nic.ports[usize::from(port)];
-    let mut own = port.apportion.take()?;
-    let result = act(&mut own, port, &nic.pairs, &nic.settings);
-    port.apportion = Some(own);
-    Some(result)
-}
-
 /// The queue pair whose turn it is at a port: those that have to wait for their receiver are passed over.
 #[cold]
 pub(crate) fn turn(nic: &mut Nic, now: Time, number: u8) -> Option<PairId> {
+    let (port, pairs) = (&mut nic.ports[usize::from(number)], &mut nic.pairs);
     loop {
-        with(nic, number, |own, port, pairs, _| {
-            own.gates.open_due(now, port, pairs);
-        });
-        let id = choose(nic, now, number)?;
-        let admitted = with(nic, number, |own, port, pairs, _| {
+        port.with_apportion(|own, port| own.gates.open_due(now, port, pairs));
+        let id = port.choose(now, pairs)?;
+        let admitted = port.with_apportion(|own, port| {
             // Requests for data are free: the rate is that of the data.
             let free = port.asks_for_data(&pairs[id.index()]);
             let admitted = free || own.gates.admits(now, id.0);
@@ -151,17 +179,6 @@ pub(crate) fn turn(nic: &mut Nic, now: Time, number: u8) -> Option<PairId> {
     }
 }
 
-/// The queue pair whose turn it is by round robin, or by the enforcer.
-fn choose(nic: &mut Nic, now: Time, port: u8) -> Option<PairId> {
-    let (pairs, port) = (&mut nic.pairs, &mut nic.ports[usize::from(port)]);
-    let moved = |pair: u32, position| pairs[pair as usize].position = position;
-    if let Some(chosen) = port.rounds.choose(now, moved) {
-        return Some(PairId(chosen));
-    }
-    let scoped = port.scoped.as_deref_mut()?;
-    scoped.turn(now).map(PairId)
-}
-
 /// Brings up to date what a queue pair has to send, and whether it may, at a port that is overseen.
 #[cold]
 pub(crate) fn refresh(nic: &mut Nic, now: Time, id: PairId) {
@@ -172,8 +189,9 @@ pub(crate) fn refresh(nic: &mut Nic, now: Time, id: PairId) {
         port.offer(pair, true);
         return;
     }
-    with(nic, number, |own, port, pairs, settings| {
-        own.gates.refresh(now, id.0, (settings, port, pairs));
+    port.with_apportion(|own, port| {
+        own.gates
+            .refresh(now, id.0, (&nic.settings, port, &nic.pairs));
     });
 }
 
@@ -252,7 +270,7 @@ pub(crate) fn on_data(nic: &mut Nic, now: Time, id: PairId, arrival: &Arrival<'_
     let Some(own) = nic.ports[usize::from(number)].apportion.as_deref_mut() else {
         return;
     };
-    let Some(receiver) = &mut own.receiver else {
+    let (Some(receiver), Some(peer)) = (&mut own.receiver, peer(pair)) else {
         return;
     };
     let reads = arrival.meta.role == Role::Response;
@@ -267,7 +285,7 @@ pub(crate) fn on_data(nic: &mut Nic, now: Time, id: PairId, arrival: &Arrival<'_
         demand: arrival.meta.demand.filter(|_| taken),
         backlog: arrival.meta.backlog,
     };
-    receiver.on_data(now, peer(pair), data);
+    receiver.on_data(now, peer, data);
     tell(nic, now, number);
 }
 
@@ -275,7 +293,8 @@ pub(crate) fn on_data(nic: &mut Nic, now: Time, id: PairId, arrival: &Arrival<'_
 #[cold]
 pub(crate) fn close(nic: &mut Nic, now: Time, id: PairId) {
     let number = nic.pairs[id.index()].port;
-    with(nic, number, |own, port, pairs, _| {
+    let (port, pairs) = (&mut nic.ports[usize::from(number)], &nic.pairs);
+    port.with_apportion(|own, port| {
         own.gates.close(now, id.0, (port, pairs));
         let of = peer_of(&pairs[id.index()]);
         let open = own.peers.get_mut(&of).map(|open| {
@@ -332,7 +351,8 @@ fn tell(nic: &mut Nic, now: Time, port: u8) {
 
 /// Queues a repeated acknowledgement, or repeated feedback, which has the share of now.
 fn push_share(nic: &mut Nic, port: u8, push: &Push) {
-    let Some((id, reads)) = via(nic, port, push) else {
+    let own = nic.ports[usize::from(port)].apportion.as_deref();
+    let Some((id, reads)) = own.and_then(|own| own.via(&nic.pairs, port, push)) else {
         return;
     };
     let pair = &mut nic.pairs[id.index()];
@@ -367,25 +387,15 @@ const fn feedback(pair: &Pair) -> Reply {
     }
 }
 
-/// The queue pair by which a sender is told of its share, and whether its data are responses to READs: that of its last packet,
-/// or if that has gone any other by which data has come.
-fn via(nic: &Nic, port: u8, push: &Push) -> Option<(PairId, bool)> {
-    let own = nic.ports[usize::from(port)].apportion.as_deref()?;
-    let leads = |number: u32| {
-        let pair = nic.pairs.get(number as usize)?;
-        let its = pair.live && pair.port == port && peer(pair) == push.peer;
-        let reads = own.came.get(number as usize).copied().flatten();
-        reads.filter(|_| its).map(|reads| (PairId(number), reads))
-    };
-    leads(push.via).or_else(|| (0..own.came.len() as u32).find_map(leads))
-}
-
-/// The host at the other end, to its receiver.
-const fn peer(pair: &Pair) -> Peer {
-    Peer {
-        tenant: pair.opening.tenant,
-        host: pair.opening.peer,
-        line_rate: pair.opening.peer_rate,
+/// The host at the other end, to its receiver; nothing if that host hears no shares.
+const fn peer(pair: &Pair) -> Option<Peer> {
+    match pair.opening.extensions.shares {
+        Some(line_rate) => Some(Peer {
+            tenant: pair.opening.tenant,
+            host: pair.opening.peer,
+            line_rate,
+        }),
+        None => None,
     }
 }
 

@@ -124,11 +124,14 @@ impl Nic {
     /// Lets a CNP tell of the mark of a packet, if CNPs do; whether the mark is told of by that.
     #[inline]
     fn notify(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> bool {
+        if !arrival.meta.marked {
+            return false;
+        }
         let pair = &mut self.pairs[id.index()];
-        let Some(interval) = self.settings.cnp_interval_of(pair.control) else {
+        let Some(interval) = pair.cnp_interval(&self.settings) else {
             return false;
         };
-        if arrival.meta.marked && pair.notification_point.on_mark(now, interval) {
+        if pair.notification_point.on_mark(now, interval) {
             self.ledger.all.cnps_sent += 1;
             let replies = &mut self.ports[usize::from(pair.port)].replies;
             let Meta { flow, tenant, .. } = arrival.meta;
@@ -291,7 +294,7 @@ impl Nic {
             let Some(outgoing) = pair.responder.poll_transmit(&pair.config) else {
                 return answered;
             };
-            let by_cnp = self.settings.cnp_interval_of(pair.control).is_some();
+            let by_cnp = pair.cnp_interval(&self.settings).is_some();
             let marked = arrival.meta.marked && !answered && !by_cnp;
             self.answer(id, &arrival, Said::of(&outgoing.packet), marked);
             (answered, arrival.meta.echo) = (true, NO_ECHO);
@@ -339,8 +342,7 @@ impl Nic {
         self.complete(id);
         self.refresh(now, id);
         let told = self.notify(now, id, arrival);
-        let control = self.pairs[id.index()].control;
-        let feeds_back = self.settings.read_feedback_of(control);
+        let feeds_back = self.pairs[id.index()].has_read_feedback(&self.settings);
         if feeds_back {
             let aeth = Aeth {
                 syndrome: Syndrome::ACK,

@@ -1,12 +1,12 @@
-//! Queue pairs whose parameters are known later than they receive.
+//! What becomes known of queue pairs after they have been opened.
 
 use alloc::sync::Arc;
 
 use fairlane_transport::{Config, Requester};
-use fairlane_units::Psn;
+use fairlane_units::{Psn, Time};
 
 use crate::nic::Nic;
-use crate::packet::PairId;
+use crate::packet::{Extensions, PairId};
 
 impl Nic {
     /// Gives a queue pair that has sent nothing the number of its first packet and the parameters of its requests, as
@@ -17,6 +17,21 @@ impl Nic {
         debug_assert!(pair.requester.is_idle(), "it has sent nothing");
         pair.requester = Requester::new(&config, initial);
         pair.config = config;
+    }
+
+    /// What both ends of a queue pair use beside plain RoCEv2 changes.
+    pub fn set_extensions(&mut self, now: Time, id: PairId, extensions: Extensions) {
+        let pair = &mut self.pairs[id.index()];
+        pair.opening.extensions = extensions;
+        if !extensions.read_feedback
+            && let Some(reading) = &mut pair.reading
+        {
+            // Nobody will say any more that it has arrived.
+            reading.settle();
+        }
+        let port = &mut self.ports[usize::from(pair.port)];
+        port.with_apportion(|own, port| own.on_extensions(now, id, port, &self.pairs));
+        self.refresh(now, id);
     }
 
     /// Gives a queue pair other parameters while it works: those that answers are made by, as the time to wait of an RNR NAK.

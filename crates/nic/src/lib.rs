@@ -21,7 +21,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use fairlane_congestion::{Algorithm, Environment};
-//! use fairlane_nic::{Arrival, Event, Measured, Nic, Opening, Settings, Tenants};
+//! use fairlane_nic::{Arrival, Event, Extensions, Measured, Nic, Opening, Settings, Tenants};
 //! use fairlane_transport::{Operation, Remote, Unchecked, WorkRequest};
 //! use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 //!
@@ -40,7 +40,7 @@
 //!     class: 3,
 //!     tenant: TenantId::new(0),
 //!     peer: HostId::new(peer),
-//!     peer_rate: environment.line_rate,
+//!     extensions: Extensions::with(environment.line_rate),
 //!     environment,
 //!     group: None,
 //! };
@@ -91,11 +91,11 @@ mod transmit;
 mod turns;
 
 pub use admission::{Admission, InTurn};
-pub use apportion::rate_at;
 pub use counters::{Counters, Ledger, Tally};
 pub use nic::Nic;
 pub use packet::{
-    Arrival, Departure, Event, Heard, Measured, Meta, NO_ECHO, Opening, PairId, Role, Start,
+    Arrival, Departure, Event, Extensions, Heard, Measured, Meta, NO_ECHO, Opening, PairId, Role,
+    Start,
 };
 pub use pair::Pair;
 pub use port::Port;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use fairlane_congestion::{Environment, Timers as Deadline};
 use fairlane_transport::{Config, Source, WorkRequest};
-use fairlane_units::Time;
+use fairlane_units::{Rate, Time};
 
 use crate::apportion;
 use crate::counters::{Counters, Ledger, Tally};
@@ -247,6 +247,17 @@ impl Nic {
     #[inline]
     pub fn pair(&self, id: PairId) -> &Pair {
         &self.pairs[id.index()]
+    }
+
+    /// The rate at `now` that a queue pair may send at: what its [controller allows](Pair::rate_at), and, where receivers
+    /// apportion their links, no more than its host's share, which all queue pairs to that receiver have together. It is a look:
+    /// nothing changes.
+    pub fn rate_at(&self, now: Time, id: PairId) -> Rate {
+        let pair = &self.pairs[id.index()];
+        let own = self.ports[usize::from(pair.port)].apportion.as_deref();
+        let share = own.and_then(|own| own.share_of(id));
+        let allowed = pair.rate_at(now);
+        share.map_or(allowed, |share| share.min(allowed))
     }
 
     /// A port, to look at.

@@ -39,13 +39,43 @@ pub struct Opening {
     pub tenant: TenantId,
     /// The host at the other end.
     pub peer: HostId,
-    /// The rate of that host's link, of which shares are parts.
-    pub peer_rate: Rate,
+    /// What both ends use beside plain RoCEv2.
+    pub extensions: Extensions,
     /// What a controller of data sent from here knows.
     pub environment: Environment,
     /// A number that queue pairs have in common if they are the subflows of one connection, where subflows are
     /// [coupled](crate::Settings::coupled): they take one share together.
     pub group: Option<u32>,
+}
+
+/// What both ends of a queue pair use beside plain RoCEv2 (`docs/wire.md`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extensions {
+    /// The rate of the other end's link, of which shares are parts; `None` if that end hears no shares, and no receiver has a
+    /// part of its link for it.
+    pub shares: Option<Rate>,
+    /// Whether READ responses are answered with feedback where [settings](crate::Settings::read_feedback) ask for that.
+    pub read_feedback: bool,
+    /// Whether replies carry marks even where others have [CNPs](crate::Settings::cnp_interval).
+    pub marks_in_replies: bool,
+}
+
+impl Extensions {
+    /// Nothing.
+    pub const NONE: Self = Self {
+        shares: None,
+        read_feedback: false,
+        marks_in_replies: false,
+    };
+
+    /// What settings ask for, with a host whose link has this rate.
+    pub const fn with(peer_rate: Rate) -> Self {
+        Self {
+            shares: Some(peer_rate),
+            read_feedback: true,
+            marks_in_replies: false,
+        }
+    }
 }
 
 /// How the packets of a queue pair begin, and the parameters of its transport and congestion control.

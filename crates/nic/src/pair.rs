@@ -115,6 +115,19 @@ impl Pair {
         &self.opening
     }
 
+    /// Shortest time between its CNPs, if those carry marks and not its replies.
+    #[inline]
+    pub(crate) fn cnp_interval(&self, settings: &Settings) -> Option<Duration> {
+        let own = settings.cnp_interval_of(self.control);
+        own.filter(|_| !self.opening.extensions.marks_in_replies)
+    }
+
+    /// Whether packets of READ responses, those that it sends and those that come, are answered with feedback.
+    #[inline]
+    pub(crate) fn has_read_feedback(&self, settings: &Settings) -> bool {
+        self.opening.extensions.read_feedback && settings.read_feedback_of(self.control)
+    }
+
     /// When its pacer lets the next packet go.
     pub const fn paced_until(&self) -> Time {
         self.sending.pacer.available()

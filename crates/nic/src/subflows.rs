@@ -20,7 +20,8 @@ use crate::pair::Pair;
 pub(crate) fn opening(of: &Opening) -> Opening {
     let mut opening = *of;
     let environment = &mut opening.environment;
-    let most = environment.line_rate.min(of.peer_rate);
+    let own = environment.line_rate;
+    let most = of.extensions.shares.map_or(own, |peer| peer.min(own));
     environment.bdp = environment.bdp.max(most.bytes_in(environment.base_rtt));
     opening
 }

@@ -129,12 +129,11 @@ impl Nic {
         };
         let mut outgoing = outgoing.expect("a queue pair in turn has a packet");
         if responds {
+            let fed_back = pair.has_read_feedback(&self.settings);
             if let Some(reading) = &mut pair.reading {
                 reading.on_sent(now, outgoing.packet.payload);
-                let shared = self.ports[usize::from(pair.port)].scoped.is_some();
-                let windowed = shared || pair.sending.is_window_limited();
-                if windowed && !self.settings.read_feedback_of(pair.control) {
-                    // Nobody will say that it has arrived, and a window must not wait for that.
+                if !fed_back {
+                    // Nobody will say that it has arrived.
                     reading.settle();
                 }
             }

@@ -8,7 +8,7 @@ use fairlane_congestion::dasr::{Mode, Params};
 use fairlane_congestion::scope::Scope;
 use fairlane_congestion::{Algorithm, Environment};
 use fairlane_nic::{
-    Arrival, Departure, Event, Measured, Nic, Opening, PairId, Role, Settings, Tenants,
+    Arrival, Departure, Event, Extensions, Measured, Nic, Opening, PairId, Role, Settings, Tenants,
 };
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
@@ -81,7 +81,7 @@ impl Star {
                 class: 3,
                 tenant: TenantId::new(0),
                 peer: HostId::new(peer as u32),
-                peer_rate: RATE,
+                extensions: Extensions::with(RATE),
                 environment,
                 group: None,
             };

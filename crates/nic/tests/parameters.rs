@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{Algorithm, Environment, WindowMode};
 use fairlane_nic::{
-    Arrival, Departure, Event, Measured, Nic, Opening, PairId, Settings, Start, Tenants,
+    Arrival, Departure, Event, Extensions, Measured, Nic, Opening, PairId, Settings, Start, Tenants,
 };
 use fairlane_transport::{Config, Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Psn, Rate, TenantId, Time};
@@ -48,7 +48,7 @@ fn opening(bdp: u64) -> Opening {
         class: 3,
         tenant: TenantId::new(0),
         peer: HostId::new(0),
-        peer_rate: Rate::from_gbps(100),
+        extensions: Extensions::with(Rate::from_gbps(100)),
         environment: environment(bdp),
         group: None,
     }

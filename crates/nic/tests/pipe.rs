@@ -11,7 +11,8 @@ use fairlane_congestion::{
     Algorithm, Environment, Hop, Params, Reading, Telemetry, TelemetryFormat, dasr, fixed,
 };
 use fairlane_nic::{
-    Arrival, Departure, Event, Measured, Nic, Opening, PairId, Quantum, Role, Settings, Tenants,
+    Arrival, Departure, Event, Extensions, Measured, Nic, Opening, PairId, Quantum, Role, Settings,
+    Tenants,
 };
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
@@ -109,7 +110,7 @@ impl World {
                 class: 3,
                 tenant: TenantId::new(number % 2),
                 peer: HostId::new(peer),
-                peer_rate: RATE,
+                extensions: Extensions::with(RATE),
                 environment,
                 group: None,
             };

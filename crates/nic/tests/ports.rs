@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{Algorithm, Environment};
-use fairlane_nic::{Arrival, Event, Measured, Nic, Opening, PairId, Settings, Tenants};
+use fairlane_nic::{Arrival, Event, Extensions, Measured, Nic, Opening, PairId, Settings, Tenants};
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 
@@ -53,7 +53,7 @@ impl Hosts {
                     class: CLASS,
                     tenant: TenantId::new(0),
                     peer: HostId::new(1 - host as u32),
-                    peer_rate: RATE,
+                    extensions: Extensions::with(RATE),
                     environment,
                     group: None,
                 };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{Algorithm, Environment};
-use fairlane_nic::{Nic, Opening, PairId, Quantum, Settings, Tenants};
+use fairlane_nic::{Extensions, Nic, Opening, PairId, Quantum, Settings, Tenants};
 use fairlane_transport::{Operation, Remote, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 
@@ -48,7 +48,7 @@ impl Sender {
                 class: 3,
                 tenant: TenantId::new(number),
                 peer: HostId::new(10 + number),
-                peer_rate: RATE,
+                extensions: Extensions::with(RATE),
                 environment,
                 group: None,
             };

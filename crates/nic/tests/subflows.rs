@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairlane_congestion::{Algorithm, Environment};
-use fairlane_nic::{Arrival, Measured, Nic, Opening, PairId, Settings, Tenants};
+use fairlane_nic::{Arrival, Extensions, Measured, Nic, Opening, PairId, Settings, Tenants};
 use fairlane_transport::{Operation, Remote, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, Rate, TenantId, Time};
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ impl Hosts {
                     class: 3,
                     tenant: TenantId::new(0),
                     peer: HostId::new(1 - host as u32),
-                    peer_rate: RATE,
+                    extensions: Extensions::with(RATE),
                     environment,
                     group: Some(7),
                 };

@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use fairlane_wire::{Error, Headers, Icrc, Udp};
+use fairlane_wire::{Error, Headers, Icrc, Traffic, Udp};
 
 use crate::icrc::{Outer, SEGMENTS};
 
@@ -14,6 +14,21 @@ use crate::icrc::{Outer, SEGMENTS};
 const MOST_BYTES: usize = 65_000;
 /// Batches that are open before all of them leave.
 pub(crate) const MOST_BATCHES: usize = 4;
+
+/// All headers of a packet.
+#[derive(Debug)]
+pub(crate) struct AllHeaders<'a> {
+    pub(crate) transport: Headers,
+    /// As the transport headers announce it.
+    pub(crate) traffic: Traffic<'a>,
+}
+
+impl AllHeaders<'_> {
+    /// Length in bytes.
+    pub(crate) const fn length(&self) -> usize {
+        self.transport.length() + self.traffic.length()
+    }
+}
 
 /// Packets of one call.
 #[derive(Debug)]
@@ -78,7 +93,7 @@ impl Batches {
         &mut self,
         (socket, port): (usize, u16),
         peer: IpAddr,
-        headers: &Headers,
+        headers: &AllHeaders<'_>,
         length: usize,
         fill: impl FnOnce(&mut [u8]) -> bool,
     ) -> Result<bool, Error> {
@@ -142,12 +157,12 @@ impl Batches {
 
 /// Writes headers and payload.
 fn emit(
-    headers: &Headers,
+    headers: &AllHeaders<'_>,
     packet: &mut [u8],
     length: usize,
     fill: impl FnOnce(&mut [u8]) -> bool,
 ) -> Result<bool, Error> {
-    let rest = headers.emit(packet)?;
+    let rest = headers.traffic.emit(headers.transport.emit(packet)?)?;
     let (payload, pad) = rest.split_at_mut(length);
     pad.fill(0);
     Ok(fill(payload))
@@ -162,13 +177,18 @@ mod tests {
 
     use super::*;
 
+    fn plain(bth: Bth) -> AllHeaders<'static> {
+        let extension = Extension::None;
+        AllHeaders {
+            transport: Headers { bth, extension },
+            traffic: Traffic::None,
+        }
+    }
+
     fn push(batches: &mut Batches, socket: usize, length: usize) {
         let mut bth = Bth::new(Opcode::RcSendMiddle, QpNumber::new(1), Psn::new(0));
         bth.pad_count = (length.wrapping_neg() % 4) as u8;
-        let headers = Headers {
-            bth,
-            extension: Extension::None,
-        };
+        let headers = plain(bth);
         let filled = batches.push(
             (socket, 50_000),
             IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -220,10 +240,7 @@ mod tests {
     fn packets_that_cant_be_filled_leave_nothing_behind() {
         let mut batches = Batches::new(IpAddr::V4(Ipv4Addr::LOCALHOST), true);
         let bth = Bth::new(Opcode::RcSendOnly, QpNumber::new(1), Psn::new(0));
-        let headers = Headers {
-            bth,
-            extension: Extension::None,
-        };
+        let headers = plain(bth);
         let filled = batches.push((0, 1), IpAddr::V4(Ipv4Addr::LOCALHOST), &headers, 8, |_| {
             false
         });

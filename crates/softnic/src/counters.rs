@@ -93,6 +93,10 @@ counters! {
     QueuePair rp_cnp_handled,
     /// Round trips that were measured for congestion control.
     QueuePair rtt_measured,
+    /// Of them, those by time stamps.
+    QueuePair rtt_stamped,
+    /// Replies that told of a share of the receiver's link.
+    QueuePair shares_heard,
     /// Packets that were dropped for their ICRC.
     Device rx_icrc_encapsulated,
     /// Packets that were dropped for another reason: no packet of RoCEv2, no queue pair of ours, of another peer, service or

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use fairlane_congestion::Environment;
+use fairlane_congestion::{Environment, Needs};
 use fairlane_nic::{Event, Nic, PairId, Quantum};
 use fairlane_transport::Service;
 use fairlane_units::{Bytes, Duration, QpNumber, Time};
@@ -28,15 +28,18 @@ mod arrive;
 mod depart;
 mod events;
 pub(crate) mod figures;
+mod in_band;
 mod link;
 #[cfg(feature = "testing")]
 mod live;
 mod local;
 mod modify;
+mod peers;
 mod post;
 mod window;
 
 pub(crate) use arrive::Incoming;
+use in_band::InBand;
 use link::Link;
 #[cfg(feature = "testing")]
 pub(crate) use live::live;
@@ -70,8 +73,9 @@ pub(crate) struct Engine {
     /// The slot of the queue pair for management datagrams, if an application has it.
     management: Option<u32>,
     environment: Environment,
-    /// Whether congestion control needs round trips.
-    measures: bool,
+    /// What congestion control needs.
+    needs: Needs,
+    in_band: InBand,
     partitions: Partitions,
     /// The clock, as it was read last.
     clock: Time,
@@ -102,20 +106,21 @@ impl Engine {
             return Err(Error::Invalid("line rate", "one above zero"));
         }
         let needs = settings.congestion.algorithm().needs();
-        if needs.telemetry || needs.marks && !needs.hears_cnps {
-            let expected = "one that hears CNPs or needs nothing but round trips: packets bring neither telemetry nor every mark";
+        if needs.telemetry {
+            let expected = "one without telemetry, which no switch between sockets writes";
             return Err(Error::Invalid("congestion control", expected));
         }
         let environment = Environment {
             line_rate: settings.line_rate,
             base_rtt: settings.base_rtt,
-            bdp: window,
+            bdp: settings.line_rate.bytes_in(settings.base_rtt),
             mtu: Bytes::new(4096),
         };
-        let nic = Arc::new(nic_settings(settings));
+        let nic = nic_settings(settings);
+        let in_band = InBand::new(settings, needs, &nic.dasr);
         Ok(Self {
             nic: Nic::new(
-                nic,
+                Arc::new(nic),
                 &[environment],
                 &tenants::entitlements(&settings.tenants),
             ),
@@ -130,7 +135,8 @@ impl Engine {
             settings: settings.clone(),
             management: None,
             environment,
-            measures: needs.round_trip,
+            needs,
+            in_band,
             partitions: Partitions::new(&settings.tenants)?,
             clock: Time::ZERO,
             now: Time::ZERO,
@@ -385,13 +391,16 @@ impl Engine {
 
     /// Does what is due at `now`.
     pub(crate) fn on_deadline(&mut self, now: Time) {
-        if self.nic.deadline().is_none_or(|at| at > now) {
-            return;
+        let (pairs, nic) = (&mut self.pairs, &mut self.nic);
+        let mut settles = self.in_band.on_deadline(now, pairs, nic);
+        let timeouts = nic.ledger().all.timeouts;
+        nic.on_deadline(now);
+        if nic.ledger().all.timeouts != timeouts {
+            self.in_band.on_timeouts(now, pairs, nic);
+            settles = true;
         }
-        let timeouts = self.nic.ledger().all.timeouts;
-        self.nic.on_deadline(now);
         // Those that went back have less in flight; the NIC doesn't say which.
-        if self.window.in_flight > 0 && self.nic.ledger().all.timeouts != timeouts {
+        if self.window.in_flight > 0 && settles {
             let all = self.pairs.iter();
             let open: Vec<_> = all
                 .filter(|(_, pair)| pair.in_flight > 0)
@@ -413,8 +422,10 @@ impl Engine {
         let ahead =
             |at: Time| Time::from_ps(at.as_ps().saturating_sub(self.settings.burst.as_ps()));
         let sends = sends.map(|at| ahead(at.max(self.link.free_at)));
-        let both = sends.into_iter().chain(self.nic.deadline());
-        both.min()
+        let peers = &self.in_band.peers;
+        let hellos = peers.has_hellos().then_some(self.now);
+        let all = [sends, hellos, peers.deadline(), self.nic.deadline()];
+        all.into_iter().flatten().min()
     }
 
     /// Hears of everything that has ended; `from` says who sent the datagram that was taken last.
@@ -485,12 +496,10 @@ fn at_most(room: Option<u32>) -> usize {
 fn nic_settings(settings: &Settings) -> fairlane_nic::Settings {
     let mut own = fairlane_nic::Settings::new(settings.congestion.algorithm());
     own.params = settings.congestion.clone();
-    own.window = fairlane_congestion::WindowMode::Fixed;
     own.scope = settings.scope;
     // Whatever this end does, the other one may need them.
     own.cnp_interval = Some(CNP_INTERVAL);
     own.quantum = QUANTUM;
-    // Feedback of READs is a packet of our own, which other devices don't know.
-    own.read_feedback = false;
+    own.dasr = own.tenant.apportioning(settings.scope, &settings.dasr);
     own
 }

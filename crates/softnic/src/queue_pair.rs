@@ -229,6 +229,10 @@ pub(crate) struct QueuePair {
     pub(crate) established: bool,
     /// Round trips of its packets, where congestion control needs them.
     pub(crate) round_trips: RoundTrips,
+    /// Timeouts of acknowledgements, as far as they have been looked at.
+    pub(crate) timeouts: u32,
+    /// Whether the next reply counts as one that tells of a mark.
+    pub(crate) owes_mark: bool,
     /// Bytes that it has in flight, as they were counted last.
     pub(crate) in_flight: u64,
     /// What it has counted; acknowledgement timeouts only of times before it was reset.
@@ -266,6 +270,8 @@ impl QueuePair {
             drains: false,
             established: false,
             round_trips: RoundTrips::default(),
+            timeouts: 0,
+            owes_mark: false,
             in_flight: 0,
             counters: Counters::default(),
         }

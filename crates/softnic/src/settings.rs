@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use fairlane_congestion::scope::Scope;
-use fairlane_congestion::{Algorithm, Params};
+use fairlane_congestion::{Algorithm, Params, dasr};
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::icrc::IcrcMode;
@@ -17,11 +17,12 @@ pub struct Settings {
     pub address: IpAddr,
     /// The process among those of the address: the upper 8 bits of numbers of queue pairs.
     pub process: u8,
-    /// The congestion control of queue pairs: one that CNPs or round trips are enough for. Telemetry and a word about every mark need
-    /// headers that plain RoCEv2 doesn't have.
+    /// The congestion control of queue pairs: any but those that need the telemetry of switches.
     pub congestion: Params,
     /// Which queue pairs share congestion control. Only under scope `tenant` do [`tenants`](Self::tenants) take turns.
     pub scope: Scope,
+    /// Whether and how receivers divide their links among senders that know Fairlane's headers; under scope `tenant` they do.
+    pub dasr: dasr::Params,
     /// Tenants by partition key; queue pairs of all other keys are one more tenant, of weight 1.
     pub tenants: Vec<Tenant>,
     /// The rate of the device's link: that at which queue pairs begin, and all of them send together.
@@ -62,6 +63,7 @@ impl Settings {
             process: 0,
             congestion: algorithm.map_or_else(Params::uncontrolled, Params::new),
             scope: Scope::Qp,
+            dasr: dasr::Params::default(),
             tenants: Vec::new(),
             line_rate: Rate::from_gbps(100),
             base_rtt: Duration::from_us(20),

@@ -74,6 +74,12 @@ impl<T> Slots<T> {
         let all = (0..).zip(&self.values);
         all.filter_map(|(number, value)| Some((number, value.as_ref()?)))
     }
+
+    /// The same, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
+        let all = (0..).zip(&mut self.values);
+        all.filter_map(|(number, value)| Some((number, value.as_mut()?)))
+    }
 }
 
 #[cfg(test)]

@@ -199,6 +199,8 @@ countable! {
         HopSent: "telemetry bytes sent",
         /// The rate of its port.
         HopRate: "telemetry rate",
+        /// A MAD that tells of the headers of traffic management.
+        Hello: "hello",
         /// The payload, pad bytes included.
         Payload: "payload",
         /// The invariant CRC.
@@ -244,6 +246,9 @@ impl Field {
             Self::Hop => "20 bytes",
             Self::HopSent => "40 bits",
             Self::HopRate => "24 bits, in Mb/s",
+            Self::Hello => {
+                "a MAD of 256 bytes, of Fairlane's class, vendor and version, with a line rate"
+            }
             Self::Payload => "whole words, and none if the opcode has none",
             Self::Icrc => "4 bytes, the CRC of A17",
         }

@@ -1,7 +1,6 @@
 //! Looks at the rates of messages under way.
 
 use fairlane_network::packet::Side;
-use fairlane_nic::rate_at;
 use fairlane_scenario::Verb;
 use fairlane_units::MessageId;
 
@@ -30,7 +29,7 @@ pub(super) fn look(world: &mut World) {
         let Some(pair) = pair.filter(|_| sends && !waits) else {
             continue;
         };
-        let rate = rate_at(&hosts.nic_at(spec.source).core, now, pair);
+        let rate = hosts.nic_at(spec.source).core.rate_at(now, pair);
         let record = RateRecord {
             time: now,
             message,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use fairlane_congestion::{Environment, Params};
 use fairlane_nic::{
-    Arrival, Departure, Event, Measured, Meta, Nic, Opening, PairId, Role, Settings, Start, Tenants,
+    Arrival, Departure, Event, Extensions, Measured, Meta, Nic, Opening, PairId, Role, Settings,
+    Start, Tenants,
 };
 use fairlane_transport::{
     Access, Config, Memory, Operation, Packet, Placement, Receive, ReceiveCompletion, ReceiveQueue,
@@ -127,7 +128,7 @@ impl End {
             class: 3,
             tenant: TenantId::new(0),
             peer: HostId::new(0),
-            peer_rate: environment.line_rate,
+            extensions: Extensions::with(environment.line_rate),
             environment,
             group: None,
         };

@@ -2,13 +2,14 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use fairlane_nic::{Arrival, Heard, Measured, Meta, PairId, Role};
+use fairlane_nic::{Arrival, Heard, Meta, PairId, Role};
 use fairlane_transport::{Extension, Packet, Placement, Service, State, Status};
 use fairlane_units::{Bytes, FlowId, TenantId, Time};
 use fairlane_wire::{
-    self as wire, Ipv4, NakCode, Network, Opcode, Operation as Kind, Syndrome, Udp,
+    self as wire, Hello, Ipv4, NakCode, Network, Opcode, Operation as Kind, Syndrome, Udp,
 };
 
+use super::in_band::Told;
 use super::{Engine, figures};
 use crate::counters::Counters;
 use crate::event::AsyncEvent;
@@ -51,14 +52,18 @@ impl Engine {
             return;
         }
         match wire::Packet::parse(incoming.bytes) {
-            Ok((packet, _)) if !packet.bth().traffic => self.on_right(now, incoming, &packet),
-            _ => self.counters.rx_dropped += 1,
+            Ok((packet, _)) => self.on_right(now, incoming, &packet),
+            Err(_) => self.counters.rx_dropped += 1,
         }
     }
 
     /// Takes a packet whose ICRC is right.
     fn on_right(&mut self, now: Time, incoming: &Incoming<'_>, packet: &wire::Packet<'_>) {
         let bth = packet.bth();
+        if let Some(hello) = hello(packet) {
+            let (from, nic) = (incoming.source.ip(), &mut self.nic);
+            return (self.in_band).on_hello(now, from, hello, &self.pairs, nic);
+        }
         let slot = self.slot(bth.destination).ok();
         let place = slot.and_then(|slot| Some((slot, self.belongs(slot, incoming, packet)?)));
         let Some((slot, id)) = place else {
@@ -82,38 +87,36 @@ impl Engine {
         });
         let role = match bth.opcode {
             Opcode::Cnp => Role::Cnp,
-            Opcode::RcReadFeedback => return,
+            Opcode::RcReadFeedback => Role::Feedback,
             opcode if opcode.is_response() => Role::Response,
             _ => Role::Request,
         };
-        let payload = Bytes::new(packet.payload.len() as u64);
-        let transport = match role {
-            Role::Cnp => Ok(notification(bth)),
-            _ => Packet::from_headers(&packet.headers, payload),
-        };
-        let Ok(transport) = transport else {
+        let Ok(transport) = transport_headers(role, packet) else {
             self.counters.rx_dropped += 1;
             return;
         };
         self.count((slot, id), role, &transport);
-        let clock = self.clock;
-        let measures = self.measures && role == Role::Response;
-        let pair = measures.then(|| self.pairs.get_mut(slot)).flatten();
-        let round_trip = pair.and_then(|pair| pair.round_trips.on_packet(&transport, clock));
-        if round_trip.is_some() {
-            figures::count_at(self, slot, |counters| counters.rtt_measured += 1);
+        let mut meta = Meta {
+            wire: (incoming.bytes.len() + AROUND) as u16,
+            marked: incoming.marked,
+            ..Meta::new(FlowId::new(slot), TenantId::new(0), role, 0)
+        };
+        let told = Told::read(&packet.traffic, self.clock, &mut meta);
+        let Some(pair) = self.pairs.get_mut(slot) else {
+            return;
+        };
+        let measured = told.measured(pair, &transport, self.clock);
+        if replies(role, &transport) {
+            let extended = self.nic.pair(id).opening().extensions.read_feedback;
+            meta.marked = std::mem::take(&mut pair.owes_mark) || bth.becn && extended;
+        }
+        if measured.round_trip.is_some() || told.share.is_some() {
+            figures::count_at(self, slot, |counters| told.count(&measured, counters));
         }
         let arrival = Arrival {
             packet: &transport,
-            meta: Meta {
-                wire: (incoming.bytes.len() + AROUND) as u16,
-                marked: incoming.marked && role != Role::Cnp,
-                ..Meta::new(FlowId::new(slot), TenantId::new(0), role, 0)
-            },
-            measured: Measured {
-                round_trip,
-                ..Measured::default()
-            },
+            meta,
+            measured,
         };
         let heard = self.hand_over(now, slot, id, &arrival);
         if let Some(placement) = heard.placement {
@@ -152,7 +155,13 @@ impl Engine {
     /// Counts what most packets aren't.
     fn count(&mut self, (slot, id): (u32, PairId), role: Role, packet: &Packet) {
         match role {
-            Role::Cnp => figures::count_at(self, slot, |counters| counters.rp_cnp_handled += 1),
+            Role::Cnp => {
+                figures::count_at(self, slot, |counters| counters.rp_cnp_handled += 1);
+                if let Some(pair) = self.pairs.get_mut(slot) {
+                    // A controller that hears marks in replies only, of an end that doesn't know that.
+                    pair.owes_mark = self.needs.marks && !self.needs.hears_cnps;
+                }
+            }
             // Datagrams have no order.
             Role::Request if matches!(packet.extension, Extension::Datagram { .. }) => {}
             Role::Request => {
@@ -297,10 +306,36 @@ impl Engine {
     }
 }
 
-/// What a CNP is to the NIC, which looks at nothing in it.
-const fn notification(bth: &wire::Bth) -> Packet {
+/// What a device tells of itself, if a packet is a hello.
+fn hello(packet: &wire::Packet<'_>) -> Option<Hello> {
+    let bth = packet.bth();
+    let deth = packet.headers.extension.deth()?;
+    let suits = bth.destination == Hello::QUEUE_PAIR && deth.queue_key == Hello::QUEUE_KEY;
+    Hello::parse(packet.payload).ok().filter(|_| suits)
+}
+
+/// What a packet is to the NIC.
+fn transport_headers(role: Role, packet: &wire::Packet<'_>) -> Result<Packet, wire::Error> {
+    let payload = Bytes::new(packet.payload.len() as u64);
+    match role {
+        Role::Cnp | Role::Feedback => Ok(without_payload(packet.bth())),
+        _ => Packet::from_headers(&packet.headers, payload),
+    }
+}
+
+/// Whether a packet says what has arrived at the other end.
+const fn replies(role: Role, packet: &Packet) -> bool {
+    match role {
+        Role::Feedback => true,
+        Role::Response => !matches!(packet.opcode.operation(), Kind::ReadResponse),
+        Role::Request | Role::Cnp => false,
+    }
+}
+
+/// What a CNP or READ feedback is to the NIC, which looks at its number at most.
+const fn without_payload(bth: &wire::Bth) -> Packet {
     Packet {
-        opcode: Opcode::Cnp,
+        opcode: bth.opcode,
         psn: bth.psn,
         payload: Bytes::ZERO,
         ack_request: false,

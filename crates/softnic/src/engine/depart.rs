@@ -1,12 +1,14 @@
 //! Packets that leave.
 
-use fairlane_nic::{Departure, Role};
-use fairlane_transport::{Ends, Extension, Source};
+use fairlane_nic::{Departure, Meta, Role};
+use fairlane_transport::{Ends, Extension, Packet, Source};
 use fairlane_units::Time;
-use fairlane_wire::{Cnp, Extension as Wire, Headers, Icrc, NakCode, Opcode, Syndrome};
+use fairlane_wire::{
+    Cnp, Error, Extension as Wire, Feth, Headers, Icrc, NakCode, Opcode, Syndrome, Traffic,
+};
 
 use super::{Engine, PORT, figures};
-use crate::batch::Batches;
+use crate::batch::{AllHeaders, Batches};
 use crate::counters::Counters;
 use crate::keys::Reach;
 use crate::work::PartId;
@@ -16,6 +18,7 @@ impl Engine {
     pub(crate) fn transmit(&mut self, clock: Time, ports: &[u16], batches: &mut Batches) -> bool {
         let horizon = clock.saturating_add(self.settings.burst);
         self.at(clock);
+        self.counters.send_err += self.in_band.greet(ports, batches);
         while !batches.is_full() {
             let Some(departure) = self.next_departure(horizon) else {
                 return false;
@@ -37,7 +40,7 @@ impl Engine {
     }
 
     fn depart(&mut self, departure: Departure, ports: &[u16], batches: &mut Batches) {
-        let (now, source) = (self.now, self.nic.source());
+        let (now, source, clock) = (self.now, self.nic.source(), self.clock);
         let slot = departure.meta.flow.get();
         // An answer may have waited longer than its queue pair has been there.
         let known = self.pairs.get(slot);
@@ -58,7 +61,13 @@ impl Engine {
         let mut packet = departure.packet;
         let reliable = pair.config.service.is_reliable();
         packet.ack_request |= reliable && last;
-        if self.measures && departure.meta.role == Role::Request {
+        let stamped = self
+            .nic
+            .pair(departure.pair)
+            .opening()
+            .extensions
+            .read_feedback;
+        if self.needs.round_trip && !stamped && departure.meta.role == Role::Request {
             let measured = packet.ack_request && packet.opcode != Opcode::RcReadRequest;
             match departure.meta.again {
                 true => pair.round_trips.clear(),
@@ -75,13 +84,11 @@ impl Engine {
             destination: pair.peer.number,
             partition_key: pair.options.partition,
         };
-        let headers = match departure.meta.role {
-            Role::Cnp => Ok(Headers {
-                bth: Cnp::bth(ends.destination, ends.partition_key),
-                extension: Wire::Cnp(Cnp),
-            }),
-            _ => packet.headers(&ends),
+        let traffic = match reliable {
+            true => (self.in_band).header(&departure, self.nic.pair(departure.pair), clock),
+            false => Traffic::None,
         };
+        let headers = headers(&departure.meta, &packet, &ends, traffic);
         let (Some(peer), Ok(headers)) = (peer, headers) else {
             self.counters.send_err += 1;
             return;
@@ -168,6 +175,30 @@ impl Engine {
             figures::count_at(self, departure.meta.flow.get(), counts);
         }
     }
+}
+
+/// The headers of a packet that leaves.
+fn headers<'a>(
+    meta: &Meta,
+    packet: &Packet,
+    ends: &Ends,
+    traffic: Traffic<'a>,
+) -> Result<AllHeaders<'a>, Error> {
+    let (there, key) = (ends.destination, ends.partition_key);
+    let mut transport = match meta.role {
+        Role::Cnp => Headers {
+            bth: Cnp::bth(there, key),
+            extension: Wire::Cnp(Cnp),
+        },
+        Role::Feedback => Headers {
+            bth: Feth::bth(there, key, packet.psn, meta.marked),
+            extension: Wire::None,
+        },
+        Role::Request | Role::Response => packet.headers(ends)?,
+    };
+    transport.bth.becn |= meta.marked;
+    transport.bth.traffic = traffic != Traffic::None;
+    Ok(AllHeaders { transport, traffic })
 }
 
 /// Whether it says that a request has been carried out.

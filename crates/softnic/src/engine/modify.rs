@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use fairlane_nic::{Opening, Start};
+use fairlane_nic::{Extensions, Opening, Start};
 use fairlane_transport::{State, Status};
 use fairlane_units::{FlowId, HostId, QpNumber, Time};
 
@@ -137,13 +137,18 @@ impl Engine {
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
+        let mut extensions = Extensions::NONE;
+        if pair.options.service.is_reliable() {
+            self.in_band.peers.join(now, pair.peer.address);
+            extensions = self.in_band.peers.extensions(pair.peer.address);
+        }
         let opening = Opening {
             flow: FlowId::new(slot),
             port: PORT,
             class: CLASS,
             tenant: self.partitions.tenant(pair.options.partition),
             peer: HostId::new(number_of(pair.peer.address)),
-            peer_rate: environment.line_rate,
+            extensions,
             environment: fairlane_congestion::Environment {
                 mtu: pair.config.mtu,
                 ..environment
@@ -175,6 +180,10 @@ impl Engine {
             self.window.in_flight -= pair.in_flight;
             pair.in_flight = 0;
             pair.round_trips.clear();
+            (pair.timeouts, pair.owes_mark) = (0, false);
+            if pair.options.service.is_reliable() {
+                self.in_band.peers.leave(pair.peer.address);
+            }
         }
         pair.sending = None;
         self.keys.unbind_all(slot);
