@@ -17,6 +17,7 @@ mod oracle;
 mod pair;
 mod perftest;
 mod programs;
+mod settings;
 mod setup;
 mod stat;
 mod suite;

@@ -17,7 +17,7 @@ use crate::setup::{alone, compiled_object, has};
 
 /// As in `perftest.rs`, with fewer and smaller messages. Lengths that aren't multiples of four are padded.
 /// A slow machine that gets 8 MiB at once has more than 67 ms until it must acknowledge.
-const PERFTEST: [Program; 17] = [
+const PERFTEST: [Program; 19] = [
     Program::both("ib_send_bw -n 20 -s 20001"),
     Program::both("ib_write_bw -n 20 -s 20002"),
     Program::both("ib_read_bw -n 20 -s 20003"),
@@ -35,6 +35,9 @@ const PERFTEST: [Program; 17] = [
     Program::both("ib_send_bw -b -n 20 -s 20000"),
     Program::both("ib_send_bw --use-srq -n 20 -s 20000"),
     Program::both("ib_send_bw -x 1 -I 64 -s 64 -n 20"),
+    // Devices that ask for headers that rxe doesn't know.
+    Program::both("env FAIRLANE_NIC=congestion=swift ib_write_bw -n 20 -s 20000"),
+    Program::both("env FAIRLANE_NIC=scope=tenant ib_read_bw -n 20 -s 20000"),
 ];
 
 /// `-c` compares every byte of every buffer.

@@ -51,7 +51,7 @@ impl Limits {
         domains: MOST as u32,
         regions: MOST as u32,
         message: 1 << 31,
-        partitions: 1,
+        partitions: 128,
     };
 }
 

@@ -1,11 +1,14 @@
 //! What a device is opened with.
 
+mod words;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use fairlane_congestion::scope::Scope;
 use fairlane_congestion::{Algorithm, Params, dasr};
-use fairlane_units::{Bytes, Duration, Rate};
+use fairlane_units::{Bytes, Duration, Rate, TenantId};
+use fairlane_wire::Bth;
 
 use crate::icrc::IcrcMode;
 use crate::tenants::Tenant;
@@ -55,6 +58,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The port's table of partition keys: that of the default partition, then those of tenants.
+    pub fn partitions(&self) -> Vec<TenantId> {
+        let keys = self.tenants.iter().map(|tenant| tenant.partition);
+        std::iter::once(Bth::DEFAULT_PARTITION)
+            .chain(keys)
+            .collect()
+    }
+
     /// The usual values, with DCQCN if it is in the list of algorithms.
     pub fn new(address: IpAddr) -> Self {
         let algorithm: Option<Algorithm> = "dcqcn".parse().ok();

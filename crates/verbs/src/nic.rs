@@ -6,20 +6,22 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use fairlane_softnic::address::Choice;
-use fairlane_softnic::{Device, Settings, sysfs};
+use fairlane_softnic::{Device, Settings, TenantId, sysfs};
 
 use crate::events::Inbox;
-use crate::faults;
 use crate::gid;
 use crate::gids::Gids;
 use crate::guard::Errno;
 use crate::known::Table;
+use crate::named;
 use crate::words::{note, say};
 
 /// A software NIC that is open.
 #[derive(Debug)]
 pub(crate) struct Nic {
     pub(crate) device: Device,
+    /// Its table of partition keys.
+    pub(crate) partitions: Vec<TenantId>,
     /// Completion queues by number.
     pub(crate) queues: Table<u32>,
     /// Shared queues by number.
@@ -51,10 +53,12 @@ impl Nic {
         if let Some(nic) = known.and_then(|own| own.nic.upgrade()) {
             return Ok(nic);
         }
-        let faults = faults::named()?;
+        let faults = named::faults()?;
         let mut settings = Settings::new(address);
+        named::apply(&mut settings)?;
         name.clone_into(&mut settings.name);
         settings.sysfs = std::env::var_os(sysfs::VARIABLE).map(Into::into);
+        let partitions = settings.partitions();
         let device = Device::open(settings).map_err(|error| {
             say(&error.to_string());
             Errno::from(error)
@@ -71,6 +75,7 @@ impl Nic {
         ));
         let nic = Arc::new(Self {
             device,
+            partitions,
             queues: Table::default(),
             shared: Table::default(),
             pairs: Table::default(),

@@ -3,7 +3,9 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-use fairlane_softnic::{Adjustment, Connection, Modify, Psn, QpNumber, Sending, Service, State};
+use fairlane_softnic::{
+    Adjustment, Connection, Modify, Psn, QpNumber, Sending, Service, State, TenantId,
+};
 
 use crate::abi::{QpAttr, QpInitAttr};
 use crate::args::{Handle, In, Out};
@@ -63,7 +65,7 @@ impl Qp {
         masks::check(self.own.service, from, to, mask)?;
         let mut attributes = self.own.attributes();
         take_over(&mut attributes, asked, mask)?;
-        let adjustment = adjustment(&attributes, mask)?;
+        let adjustment = adjustment(&attributes, mask, &self.own.nic.partitions)?;
         if let Some(step) = self.step(&attributes, (from, to), mask)? {
             self.own.nic.device.modify(self.own.number, &step)?;
         }
@@ -117,14 +119,16 @@ impl Qp {
 }
 
 /// What changes besides.
-fn adjustment(to_be: &QpAttr, mask: u32) -> Result<Adjustment, Errno> {
+fn adjustment(to_be: &QpAttr, mask: u32, keys: &[TenantId]) -> Result<Adjustment, Errno> {
     let with = |bit: u32| mask & bit != 0;
+    let key = keys.get(usize::from(to_be.pkey_index));
+    let key = key.ok_or(Errno::INVALID)?;
     Ok(Adjustment {
         rights: with(bit::ACCESS_FLAGS)
             .then(|| rights(to_be.qp_access_flags))
             .transpose()?,
         queue_key: with(bit::QKEY).then_some(to_be.qkey),
-        partition: None,
+        partition: with(bit::PKEY_INDEX).then_some(*key),
         rnr_timer: with(bit::MIN_RNR_TIMER).then(|| times::rnr(to_be.min_rnr_timer)),
     })
 }
@@ -170,7 +174,6 @@ fn take_over(own: &mut QpAttr, asked: &QpAttr, mask: u32) -> Result<(), Errno> {
     }
     let possible = own.port_num == 1 || mask & bit::PORT == 0;
     let possible = possible
-        && own.pkey_index == 0
         && own.max_rd_atomic <= limits::ALL.reads
         && own.max_dest_rd_atomic <= limits::ALL.reads
         && own.timeout < 32

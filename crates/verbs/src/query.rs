@@ -16,8 +16,8 @@ use crate::nic::limits;
 const OLD_PORT: usize = std::mem::offset_of!(PortAttr, flags);
 /// 100 Gbit/s, the rate at which queue pairs begin, in units of 100 Mbit/s: 4X EDR.
 const SPEED: u64 = 1000;
-/// The only P_Key: that of the default partition, with full membership.
-const DEFAULT_PKEY: u16 = 0xffff;
+/// The bit of a P_Key that says full membership.
+const FULL_MEMBER: u16 = 0x8000;
 
 impl Context {
     fn interface(&self) -> &Interface {
@@ -80,7 +80,7 @@ impl Context {
             // IBV_PORT_CM_SUP, IBV_PORT_IP_BASED_GIDS
             port_cap_flags: 1 << 16 | 1 << 26,
             max_msg_sz: limits::ALL.message,
-            pkey_tbl_len: 1,
+            pkey_tbl_len: self.own.nic.partitions.len() as u16,
             max_vl_num: 1,
             // 4X EDR: as `SPEED`.
             active_width: 2,
@@ -206,15 +206,18 @@ entry! {
 
     fn ibv_query_pkey(context: Handle<Context>, port: u8, slot: c_int, key: Out<u16>) -> OrMinus<c_int> {
         context.get()?.check_port(port.into())?;
-        (slot == 0).then_some(()).ok_or(Errno::INVALID)?;
-        key.set(DEFAULT_PKEY)?;
+        let keys = &context.get()?.own.nic.partitions;
+        let found = usize::try_from(slot).ok().and_then(|slot| keys.get(slot));
+        key.set(found.ok_or(Errno::INVALID)?.get() as u16)?;
         Ok(OrMinus(0))
     }
 
     /// Keys are equal whatever their membership.
     fn ibv_get_pkey_index(context: Handle<Context>, port: u8, key: u16) -> OrMinus<c_int> {
         context.get()?.check_port(port.into())?;
-        let equal = u16::from_be(key) | 0x8000 == DEFAULT_PKEY;
-        equal.then_some(OrMinus(0)).ok_or(Errno(libc::ENOENT))
+        let wanted = u32::from(u16::from_be(key) | FULL_MEMBER);
+        let keys = &context.get()?.own.nic.partitions;
+        let slot = keys.iter().position(|key| key.get() | u32::from(FULL_MEMBER) == wanted);
+        slot.map(|slot| OrMinus(slot as c_int)).ok_or(Errno(libc::ENOENT))
     }
 }

@@ -61,7 +61,7 @@ impl Program {
         self.server.starts_with("ib_") && self.has("-R")
     }
 
-    /// Whether both ends have one queue pair, so that packets of runs can be told apart.
+    /// Whether both ends have one queue pair, so that packets of runs can be told apart, and no settings that rxe hasn't.
     pub(super) fn is_comparable(&self) -> bool {
         let several = [
             "-q 4",
@@ -71,7 +71,8 @@ impl Program {
             "-c 8",
             "rdma_server",
         ];
-        !several.iter().any(|words| self.server.contains(words))
+        let set = self.has("env");
+        !set && !several.iter().any(|words| self.server.contains(words))
     }
 
     /// The command lines of both.
