@@ -29,7 +29,7 @@ const LAYERS: [&[&str]; 8] = [
         "explain",
         "traces",
     ],
-    &["nic", "network", "drum-file", "cases"],
+    &["nic", "network", "middleware", "drum-file", "cases"],
     &["fabric", "softnic", "harness"],
     &["attacks", "results", "verbs", "rdmacm", "mpverbs", "agent"],
     &["experiments"],
@@ -56,7 +56,7 @@ const MAY_BE_UNSAFE: [&str; 7] = [
 
 /// Crates without operating system: no clock, no threads, no randomly seeded hash maps, no libm of
 /// the platform.
-const NO_STD: [&str; 10] = [
+const NO_STD: [&str; 11] = [
     "units",
     "wire",
     "congestion",
@@ -67,6 +67,7 @@ const NO_STD: [&str; 10] = [
     "transport",
     "cm",
     "nic",
+    "middleware",
 ];
 
 /// Members beside the product.

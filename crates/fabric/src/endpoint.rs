@@ -15,7 +15,6 @@ mod costs;
 mod pacer;
 mod pair;
 mod pipeline;
-mod plan;
 mod processing;
 mod report;
 pub(crate) mod subflow;
@@ -23,11 +22,12 @@ pub(crate) mod subflow;
 use std::collections::VecDeque;
 
 use fairlane_engine::{Event, Stream, Wake};
+use fairlane_middleware::MemberId;
 use fairlane_scenario::{Policy, SizeDistribution, SizeRange, Verb};
 use fairlane_transport::WorkRequest;
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, QpId, Time};
 
-pub(crate) use agent::{Agent, Limits, Turns as AgentTurns};
+pub(crate) use agent::Agent;
 pub(crate) use build::{add_paths, build};
 use costs::Costs;
 pub(crate) use pacer::Pacer;
@@ -45,8 +45,6 @@ pub(crate) struct Endpoints {
     pub(crate) reliable: bool,
     /// Whether messages are datagrams, which name their destination.
     pub(crate) datagrams: bool,
-    /// The largest of the fabric.
-    pub(crate) base_rtt: Duration,
     /// READs that a queue pair may have under way.
     pub(crate) max_reads: u32,
     /// By host.
@@ -190,7 +188,8 @@ pub(crate) struct Channel {
     pub(crate) weight: f64,
     /// Work requests that wait for the agent or the pacer.
     pub(crate) pending: VecDeque<Wqe>,
-    pub(crate) turns: AgentTurns,
+    /// What it is to the agent of its host.
+    pub(crate) member: MemberId,
 }
 
 /// An operation between posting and the report of its completion.

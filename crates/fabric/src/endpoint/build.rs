@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fairlane_engine::{Stream, Wake};
+use fairlane_middleware::{Member, MemberId};
 use fairlane_network::topology::Topology;
 use fairlane_scenario::{
     Error, HostSet, Inputs, KeyValue, Loaded, Policy, Scenario, Service, Spread, Verb, Workload,
 };
 use fairlane_units::{Duration, HostId, NodeId, QpId, TenantId, Time};
 
+use super::agent::limits;
 use super::costs::Costs;
 use super::pipeline::{Lock, Pipeline};
-use super::{
-    Agent, AgentTurns, Application, Channel, Endpoints, Limits, OpenPair, Pacer, ValueSizes,
-};
+use super::{Agent, Application, Channel, Endpoints, OpenPair, Pacer, ValueSizes};
 use crate::spec::ConnectionSpec;
 use crate::traffic::{OpenQueuePairs, Traffic};
 use crate::workload::number_of;
@@ -74,16 +74,23 @@ pub(crate) fn build(
         let rate = rates[node.index()];
         endpoints
             .agents
-            .push(Agent::new(Limits::new(scenario, &endpoints.costs, rate)));
+            .push(Agent::new(limits(scenario, &endpoints.costs, rate)));
         endpoints
             .pacers
             .push(Pacer::new(&scenario.nic.justitia, rate));
         debug_assert_eq!(host_of[node.index()].index(), host);
     }
     for channel in 0..endpoints.channels.len() {
-        let application = endpoints.channels[channel].application as usize;
-        let host = endpoints.applications[application].host.index();
-        endpoints.agents[host].join(channel as u32, &mut endpoints.channels[channel].turns);
+        let own = &mut endpoints.channels[channel];
+        let application = &endpoints.applications[own.application as usize];
+        let member = Member {
+            weight: own.weight,
+            bytes: own.mean,
+            batch: application.batch,
+            start: application.start,
+        };
+        let agent = &mut endpoints.agents[application.host.index()];
+        own.member = agent.join(channel as u32, member);
     }
     Ok(Some(Box::new(endpoints)))
 }
@@ -112,7 +119,6 @@ fn empty(scenario: &Scenario, (hosts, ports): (usize, u8), messages: usize) -> E
         cached: scenario.transport.service != Service::Ud,
         reliable: scenario.transport.service == Service::Rc,
         datagrams: scenario.transport.service == Service::Ud,
-        base_rtt: Duration::ZERO,
         max_reads: u32::from(fairlane_transport::Config::default().max_reads),
         agents: Vec::with_capacity(hosts),
         pacers: Vec::with_capacity(hosts),
@@ -175,7 +181,7 @@ impl Builder<'_> {
                         mean,
                         weight: it.weight,
                         pending: VecDeque::new(),
-                        turns: AgentTurns::default(),
+                        member: MemberId::default(),
                     });
                     let channel = (self.endpoints.channels.len() - 1) as u32;
                     let application = &mut self.endpoints.applications[application as usize];

@@ -100,6 +100,10 @@ impl Endpoints {
             return;
         }
         let application = state.application;
+        if state.has_ended() {
+            let host = self.pairs[state.pair.index()].host;
+            self.agents[host.index()].arbiter.leave(state.member);
+        }
         self.applications[application as usize]
             .completions
             .push_back((visible, channel));

@@ -42,10 +42,7 @@ impl Endpoints {
         for channel in &self.channels {
             let record = &mut records[channel.application as usize];
             let host = self.pairs[channel.pair.index()].host;
-            let (wait, bound) = (
-                self.agents[host.index()].waited(channel),
-                channel.turns.bound,
-            );
+            let (wait, bound) = self.agents[host.index()].arbiter.waited(channel.member);
             let before = (record.longest_wait_epochs, record.wait_bound_epochs);
             // The channel that comes nearest to its bound.
             let nearer = match before {
@@ -76,7 +73,7 @@ impl Endpoints {
                 lock_waits: 0,
                 lock_waited: fairlane_units::Duration::ZERO,
                 most_active: (self.policy == Policy::Drum)
-                    .then(|| self.agents[nic.number.index()].most_active),
+                    .then(|| self.agents[nic.number.index()].arbiter.most_active()),
             })
             .collect();
         for pair in &self.pairs {

@@ -19,7 +19,10 @@ impl World {
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
-        endpoints.base_rtt = self.hosts.baseline.largest.rtt;
+        let base_rtt = self.hosts.baseline.largest.rtt;
+        for agent in &mut endpoints.agents {
+            agent.set_base_rtt(&endpoints.costs, base_rtt);
+        }
         let own = |&(_, flow): &(QpId, FlowId)| {
             let source = self.traffic.connection(flow).source;
             self.net.place.owns(source)

@@ -77,8 +77,16 @@ impl Account<'_> {
     fn equal_plans(&self) -> Option<Signal> {
         let endpoints = self.world.endpoints.as_deref();
         let endpoints = endpoints.filter(|endpoints| endpoints.policy == Policy::Drum)?;
-        let plans: u64 = endpoints.agents.iter().map(|agent| agent.plans).sum();
-        let equal = endpoints.agents.iter().map(|agent| agent.equal_plans).sum();
+        let plans: u64 = endpoints
+            .agents
+            .iter()
+            .map(|agent| agent.arbiter.plans().0)
+            .sum();
+        let equal = endpoints
+            .agents
+            .iter()
+            .map(|agent| agent.arbiter.plans().1)
+            .sum();
         Some(signal(equal, || {
             format!("the solver found all {plans} plans")
         }))

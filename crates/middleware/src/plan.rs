@@ -1,61 +1,66 @@
-//! What the agent of a host plans: rates, and who is active in which epoch.
+//! What an arbiter plans: rates, and who is active in which epoch.
 //!
 //! `fairlane-drum` plans the frame, as it does for `fairlane drum schedule`.
+
+use alloc::vec;
+use alloc::vec::Vec;
 
 use fairlane_drum::schedule::{Length, Schedule, schedule};
 use fairlane_drum::{
     Application, Error, Fairness, Host, Load, Row, RowName, Supply, Table, Utility,
 };
 
-/// What the agent knows of a channel.
+/// What is known of a member.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Demand {
-    pub(super) weight: f64,
+pub(crate) struct Demand {
+    pub(crate) weight: f64,
     /// Mean bytes of a work request.
-    pub(super) bytes: f64,
+    pub(crate) bytes: f64,
     /// Work requests under way at most.
-    pub(super) batch: f64,
+    pub(crate) batch: f64,
 }
 
-/// What the host has.
+/// What the host has, by which rates are planned.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     /// Bytes in a second.
-    pub(crate) egress: f64,
+    pub egress: f64,
     /// Work requests that the NIC takes in a second.
-    pub(crate) work_requests: f64,
+    pub work_requests: f64,
     /// Processor time for a completion, in seconds.
-    pub(crate) poll_cost: f64,
+    pub poll_cost: f64,
     /// Time from a work request to its completion if nothing else is under way, in seconds.
-    pub(crate) round_trip: f64,
-    /// Queue pairs active at a time.
-    pub(crate) active: u32,
-    pub(crate) alpha: f64,
-    pub(crate) beta: f64,
+    pub round_trip: f64,
+    /// Queue pairs active at a time, 1 or more.
+    pub active: u32,
+    /// Fairness between members (alpha-fair utility).
+    pub alpha: f64,
+    /// Weight of latency in the utility.
+    pub beta: f64,
 }
 
 /// Epochs that repeat.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Who is active in each epoch, with work requests in a second meanwhile.
-    pub(super) epochs: Vec<Vec<(usize, f64)>>,
-    /// By channel, work requests in a second while it is active, on average.
-    pub(super) rates: Vec<f64>,
-    /// By channel, the most epochs from one service to the next.
-    pub(super) waits: Vec<u32>,
+    pub(crate) epochs: Vec<Vec<(usize, f64)>>,
+    /// By member, work requests in a second while it is active, on average.
+    pub(crate) rates: Vec<f64>,
+    /// By member, the most epochs from one service to the next.
+    pub(crate) waits: Vec<u32>,
     /// Whether all have the same because the planner refused the demands.
-    pub(super) equal: bool,
+    pub(crate) equal: bool,
 }
 
-/// Epochs of a frame at most, unless more channels than that take turns.
+/// Epochs of a frame at most, unless more members than that take turns.
 const FRAME: usize = 64;
-/// Part of the agent's time for completions; the rest is for work requests.
+/// Part of the arbiter's time for completions; the rest is for work requests.
 const POLLING: f64 = 0.5;
-/// Part of its peak that every channel has at least, so that it is served.
+/// Part of its peak that every member has at least, so that it is served.
 const LEAST: f64 = 1e-6;
 
 /// Plans for `demands`, of which there is one at least.
-pub(super) fn plan(demands: &[Demand], budget: &Budget) -> Plan {
+pub(crate) fn plan(demands: &[Demand], budget: &Budget) -> Plan {
     // Demands are checked when the scenario is read, so that the planner accepts all but extremes of weight.
     match planned(demands, budget) {
         Ok(found) => listed(&found),
@@ -91,7 +96,7 @@ fn planned(demands: &[Demand], budget: &Budget) -> Result<Schedule, Error> {
     schedule(&host, active, &peaks, Length::AtMost(FRAME))
 }
 
-/// A schedule as the agent follows it.
+/// A schedule as the arbiter follows it.
 fn listed(found: &Schedule) -> Plan {
     let mut counts = vec![0_u32; found.rates.len()];
     let epochs: Vec<Vec<(usize, f64)>> = found
@@ -99,11 +104,11 @@ fn listed(found: &Schedule) -> Plan {
         .iter()
         .map(|epoch| {
             let turns = epoch.applications.iter().zip(&epoch.rates);
-            turns.map(|(channel, rate)| (*channel, *rate)).collect()
+            turns.map(|(member, rate)| (*member, *rate)).collect()
         })
         .collect();
-    for (channel, _) in epochs.iter().flatten() {
-        counts[*channel] += 1;
+    for (member, _) in epochs.iter().flatten() {
+        counts[*member] += 1;
     }
     let frame = epochs.len() as f64;
     let rates = found.rates.iter().zip(&counts);
@@ -119,7 +124,7 @@ fn listed(found: &Schedule) -> Plan {
     }
 }
 
-/// The rate of a channel that is active: a batch in a round trip, unless link or NIC are slower.
+/// The rate of a member that is active: a batch in a round trip, unless link or NIC are slower.
 fn peak(demand: &Demand, budget: &Budget) -> f64 {
     let loop_rate = demand.batch / budget.round_trip;
     loop_rate
@@ -134,8 +139,8 @@ fn one_by_one(demands: &[Demand], budget: &Budget) -> Plan {
         .iter()
         .map(|demand| part * peak(demand, budget))
         .collect();
-    let channels: Vec<(usize, f64)> = rates.iter().copied().enumerate().collect();
-    let epochs: Vec<Vec<(usize, f64)>> = channels
+    let members: Vec<(usize, f64)> = rates.iter().copied().enumerate().collect();
+    let epochs: Vec<Vec<(usize, f64)>> = members
         .chunks(budget.active as usize)
         .map(<[_]>::to_vec)
         .collect();
@@ -173,24 +178,20 @@ mod tests {
         }
     }
 
-    /// Work requests of a channel in a frame, over its epochs.
-    fn mean(plan: &Plan, channel: usize) -> f64 {
-        let turns = plan
-            .epochs
-            .iter()
-            .flatten()
-            .filter(|turn| turn.0 == channel);
+    /// Work requests of a member in a frame, over its epochs.
+    fn mean(plan: &Plan, member: usize) -> f64 {
+        let turns = plan.epochs.iter().flatten().filter(|turn| turn.0 == member);
         turns.map(|turn| turn.1).sum::<f64>() / plan.epochs.len() as f64
     }
 
     #[test]
-    fn equal_channels_take_equal_turns() {
+    fn equal_members_take_equal_turns() {
         let plan = plan(&[demand(1.0, 32.0, 1.0); 100], &budget(20, 0.5));
         assert_eq!(plan.epochs.len(), 5);
         assert!(plan.waits.iter().all(|wait| *wait == 5));
         // 20 are active, each of which completes a work request in 4 us: 5e6 a second, above the 3e6 of the pipeline.
-        for channel in 0..100 {
-            assert!((mean(&plan, channel) / (3e6 / 100.0) - 1.0).abs() < 1e-4);
+        for member in 0..100 {
+            assert!((mean(&plan, member) / (3e6 / 100.0) - 1.0).abs() < 1e-4);
         }
     }
 
@@ -209,10 +210,10 @@ mod tests {
             let sum = |load: &dyn Fn(usize) -> f64| {
                 epoch
                     .iter()
-                    .map(|(channel, rate)| load(*channel) * rate)
+                    .map(|(member, rate)| load(*member) * rate)
                     .sum::<f64>()
             };
-            sum(&|channel| demands[channel].bytes) <= budget.egress * (1.0 + 1e-9)
+            sum(&|member| demands[member].bytes) <= budget.egress * (1.0 + 1e-9)
                 && sum(&|_| 1.0) <= budget.work_requests * (1.0 + 1e-9)
         })
     }
@@ -233,9 +234,9 @@ mod tests {
             let mut last = vec![None; demands.len()];
             for (number, epoch) in (0u32..).zip(plan.epochs.iter().chain(&plan.epochs)) {
                 prop_assert!(epoch.len() <= active as usize, "{} in epoch {number}", epoch.len());
-                for (channel, _) in epoch {
-                    if let Some(before) = last[*channel].replace(number) {
-                        prop_assert!(number - before <= plan.waits[*channel]);
+                for (member, _) in epoch {
+                    if let Some(before) = last[*member].replace(number) {
+                        prop_assert!(number - before <= plan.waits[*member]);
                     }
                 }
             }

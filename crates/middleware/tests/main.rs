@@ -1,0 +1,3 @@
+//! What an arbiter promises, by random work in virtual time.
+
+mod arbiter;
