@@ -1,12 +1,13 @@
-//! What stands between applications and queue pairs, as a value without IO.
+//! What stands between applications and queue pairs, as values without IO.
 //!
-//! An [`Arbiter`] is DRUM's agent of a host (S0) but for its clock, its queues and its processor time: it says whose work
+//! An [`Endpoint`] is one end of a multipath connection: messages become work requests for the queue pairs of its paths, which it
+//! has replaced when they fail; frames of SENDs are bytes. An [`Arbiter`] is DRUM's agent of a host (S0) but for its clock, its queues and its processor time: it says whose work
 //! request is posted next, and so whose queue pairs are active. In go work, posts, completions and `now`; out come the next
-//! member and one time to ask again. The simulator drives it with the costs of a thread.
+//! member and one time to ask again. The simulator drives both with the costs of a thread.
 //!
 //! What this crate refuses: to own queue pairs or memory, to know who drives it, clocks.
 //!
-//! Source: S0, "DRUM", for rates and active sets; `docs/drum.md` has what is ours. `fairlane-drum` plans the frame.
+//! Sources: S3 (Virtuoso) and S1 for multipath connections, by `fairlane-multipath`; S0, "DRUM", for rates and active sets; `docs/drum.md` has what is ours. `fairlane-drum` plans the frame.
 //!
 //! # Driving it
 //! Two applications, of which one has thrice the weight, on a host that completes a work request in 10 us:
@@ -55,7 +56,9 @@
 extern crate alloc;
 
 mod arbiter;
+mod endpoint;
 mod plan;
 
 pub use arbiter::{Arbiter, Limits, Member, MemberId};
+pub use endpoint::{Endpoint, Event, Posting};
 pub use plan::Budget;

@@ -3,17 +3,18 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use fairlane_engine::{Engine, Wake};
+use fairlane_middleware::Posting;
 use fairlane_network::waking::Waking;
 use fairlane_units::{Duration, FlowId, HostId, MessageId, Time};
 
-use super::{Heard, Posting};
+use super::Heard;
 use crate::events::LIBRARY;
 
 /// Something that the thread does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
     /// It writes a work request.
-    Post(Posting),
+    Post(FlowId, Posting),
     /// It takes a completion of a queue pair.
     Completed { flow: FlowId, heard: Heard },
     /// It has a message together.

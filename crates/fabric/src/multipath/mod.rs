@@ -1,8 +1,8 @@
 //! Messages over several paths: what stands between an application's messages and the queue pairs of their paths.
 //!
 //! A [`Bundle`] is the queue pairs of one connection, which have flow numbers of their own behind messages and
-//! key-value queue pairs. Its sending end ([`sender`]) is a connection of `fairlane-multipath`, its receiving end
-//! ([`receiver`]) the reassemblers of that crate; each lives at its host and knows nothing of the other but what
+//! key-value queue pairs. Its sending end ([`sender`]) drives an endpoint of `fairlane-middleware`, its receiving end
+//! ([`receiver`]) reassemblers of `fairlane-multipath`; each lives at its host and knows nothing of the other but what
 //! packets and notices bring. The [`library`] of a host is the one thread that drives all of them. They call
 //! nobody: what others are to do comes out as [`Output`]s.
 
@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairlane_engine::{Engine, Event};
+use fairlane_middleware as middleware;
 use fairlane_multipath::{BalancerKind, LimiterKind, Settings, Unit};
 use fairlane_network::packet::NONE;
 use fairlane_scenario::{Twins, Verb};
@@ -104,11 +105,17 @@ impl Bundle {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
     pub(crate) flow: FlowId,
-    pub(crate) request: WorkRequest,
     /// What the other end learns of it, if it is to.
     pub(crate) frame: Option<Frame>,
-    /// Counts how often its path was given up before.
-    generation: u32,
+    /// As the sending end has it.
+    written: middleware::Posting,
+}
+
+impl Posting {
+    /// What the queue pair is given.
+    pub(crate) fn request(&self) -> WorkRequest {
+        request::request(&self.written.chunk)
+    }
 }
 
 /// What others are to do.
@@ -224,7 +231,7 @@ impl Multipath {
 
     fn perform(&mut self, now: Time, task: Task) {
         match task {
-            Task::Post(posting) => self.on_written(posting),
+            Task::Post(flow, posting) => self.on_written(flow, posting),
             Task::Completed { flow, heard } => self.on_polled(now, flow, &heard),
             Task::Arrived(message) => self.outputs.push(Output::Arrived(message)),
         }

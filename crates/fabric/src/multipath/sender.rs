@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use fairlane_middleware::{self as middleware, Endpoint, Event};
 use fairlane_multipath::{
-    Atomic, Chunk, Completion, Connection, Event, Grant, Health, Opening, Operation, Outcome,
-    Refusal, Remote, Request, Segment, Tag, Work,
+    Atomic, Completion, Connection, Grant, Health, Opening, Operation, Outcome, Refusal, Remote,
+    Request, Segment, Tag, Work,
 };
 use fairlane_network::Network;
 use fairlane_scenario::{Twins, Verb};
@@ -12,9 +13,9 @@ use fairlane_transport::Status;
 use fairlane_units::{Bytes, Duration, FlowId, MessageId, PathId, Time};
 
 use super::report::PathTally;
-use super::request::{describe, outcome, request};
+use super::request::{describe, outcome};
 use super::subflow::{Posted, Subflow};
-use super::{Bundle, Multipath, Output, Posting, Task};
+use super::{Bundle, Multipath, Output, Task};
 use crate::MessageSpec;
 
 /// A receive as large as any message; no memory is simulated.
@@ -69,7 +70,7 @@ struct Waiting {
 /// The sending end of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
-    connection: Connection,
+    pub(super) endpoint: Endpoint,
     /// Counts connections that have failed.
     epoch: u32,
     pub(super) subflows: Vec<Subflow>,
@@ -89,19 +90,19 @@ pub(super) struct Sender {
 impl Sender {
     /// Whether a deadline will have it go on.
     pub(super) fn will_act(&self) -> bool {
-        self.connection.outstanding() > 0 && self.connection.deadline().is_some()
+        self.endpoint.connection().outstanding() > 0 && self.endpoint.deadline().is_some()
     }
 
     pub(super) fn goes_on(&self, message: MessageId, until: Time) -> bool {
         let mine = |it: &&UnderWay| it.message == message;
-        let later = || self.connection.deadline().is_none_or(|at| at > until);
+        let later = || self.endpoint.deadline().is_none_or(|at| at > until);
         let unposted = |it: &UnderWay| it.given < it.size;
         self.under_way.iter().find(mine).is_some_and(unposted) && later()
     }
 
     pub(super) fn open_flows(&self, bundle: &Bundle) -> impl Iterator<Item = FlowId> + '_ {
-        let numbered = bundle.flows().zip(&self.subflows);
-        numbered.filter_map(|(flow, it)| (it.open && !it.renewing).then_some(flow))
+        let numbered = bundle.flows().zip((0..).map(PathId::new));
+        numbered.filter_map(|(flow, path)| self.endpoint.is_in_use(path).then_some(flow))
     }
 
     fn message(&mut self, number: u64) -> Option<&mut UnderWay> {
@@ -123,17 +124,21 @@ impl Multipath {
             return;
         };
         let awaited = awaited || !self.costs.reassemble.is_zero();
-        let failed = |it: &Sender| it.connection.failure().is_some() && it.under_way.is_empty();
+        let failed = |it: &Sender| it.has_failed() && it.under_way.is_empty();
         match self.senders.get(&bundle).map(|it| failed(it)) {
             None => {
-                let connection = self.open(net, bundle);
-                let sender = Sender::new(connection, self.bundle(bundle).paths as usize);
+                let opening = self.open(bundle);
+                let endpoint = Endpoint::new(self.settings.clone(), &opening);
+                let mut sender = Sender::new(endpoint.expect("the scenario was checked"));
+                self.prepare(net, bundle, sender.endpoint.connection_mut());
                 self.senders.insert(bundle, Box::new(sender));
             }
             Some(true) => {
-                let connection = self.open(net, bundle);
-                if let Some(sender) = self.senders.get_mut(&bundle) {
-                    sender.replace(connection);
+                let opening = self.open(bundle);
+                if let Some(mut sender) = self.senders.remove(&bundle) {
+                    sender.restart(&opening);
+                    self.prepare(net, bundle, sender.endpoint.connection_mut());
+                    self.senders.insert(bundle, sender);
                 }
             }
             Some(false) => {}
@@ -151,18 +156,20 @@ impl Multipath {
         self.pump(net.now(), bundle);
     }
 
-    /// A connection before its first message.
-    fn open(&mut self, net: &Network, bundle: u32) -> Connection {
+    /// What a connection begins with.
+    fn open(&mut self, bundle: u32) -> Opening {
         self.tallies.connections += 1;
-        let one = *self.bundle(bundle);
-        let opening = Opening {
-            paths: one.paths as usize,
+        Opening {
+            paths: self.bundle(bundle).paths as usize,
             seed: self.seed ^ u64::from(bundle),
             group: bundle,
             probe_region: (self.twins == Twins::Probe).then_some(Remote::default()),
-        };
-        let connection = Connection::new(self.settings.clone(), &opening);
-        let mut connection = connection.expect("the scenario was checked");
+        }
+    }
+
+    /// Tells a connection, before its first message, what is known of its paths and the other end.
+    fn prepare(&self, net: &Network, bundle: u32, connection: &mut Connection) {
+        let one = *self.bundle(bundle);
         if self.twins == Twins::Route && net.plan.foreseen && !net.plan.forks {
             let back = one.verb.awaits_response();
             for (path, flow) in (0..).map(PathId::new).zip(one.flows()) {
@@ -182,13 +189,12 @@ impl Multipath {
             let probed = connection.probe();
             debug_assert!(probed.is_ok(), "{probed:?}");
         }
-        connection
     }
 
     /// Hears of one more receive at the other end.
     pub(crate) fn on_grant(&mut self, now: Time, bundle: u32, id: u64) {
         if let Some(sender) = self.senders.get_mut(&bundle) {
-            sender.connection.on_grant(&grant(id));
+            sender.endpoint.connection_mut().on_grant(&grant(id));
             self.pump(now, bundle);
         }
     }
@@ -196,7 +202,7 @@ impl Multipath {
     pub(super) fn on_deadline(&mut self, now: Time, bundle: u32) {
         if let Some(sender) = self.senders.get_mut(&bundle) {
             sender.deadline = Time::MAX;
-            sender.connection.on_deadline(now);
+            sender.endpoint.on_deadline(now);
             self.pump(now, bundle);
         }
     }
@@ -213,13 +219,13 @@ impl Multipath {
             return;
         };
         let subflow = &mut sender.subflows[path.index()];
-        heard.generation = subflow.generation;
+        heard.generation = sender.endpoint.generation(path);
         let reads = subflow.posted.iter().find(|it| it.tag == heard.tag);
         let reads = reads.is_some_and(|it| it.reads);
-        if heard.status != Status::Success && !subflow.failed {
+        if heard.status != Status::Success {
             // It takes no more, whatever its path is worth.
-            subflow.failed = true;
-            self.renew(flow);
+            sender.endpoint.on_error(path);
+            self.replace(bundle);
         }
         let placed = match reads {
             true => self.costs.reassemble,
@@ -243,10 +249,10 @@ impl Multipath {
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let subflow = &mut sender.subflows[path.index()];
-        if subflow.generation != heard.generation {
+        if sender.endpoint.generation(path) != heard.generation {
             return;
         }
+        let subflow = &mut sender.subflows[path.index()];
         let again = heard.retransmitted.saturating_sub(subflow.retransmitted);
         let marked = heard.marks != subflow.marks;
         (subflow.retransmitted, subflow.marks) = (heard.retransmitted, heard.marks);
@@ -271,7 +277,7 @@ impl Multipath {
             round_trip: None,
         };
         let tag = Tag::from_number(heard.tag);
-        sender.connection.on_completion(now, tag, &completion);
+        sender.endpoint.on_completion(now, tag, &completion);
         self.pump(now, bundle);
     }
 
@@ -282,12 +288,12 @@ impl Multipath {
             let Some(sender) = self.senders.get_mut(&bundle) else {
                 return;
             };
-            if sender.connection.failure().is_some() && sender.under_way.is_empty() {
+            if sender.has_failed() && sender.under_way.is_empty() {
                 break;
             }
             sender.admit(now);
-            match sender.connection.poll_chunk(now) {
-                Some(chunk) => self.give(now, bundle, &chunk),
+            match sender.endpoint.poll_posting(now) {
+                Some(posting) => self.give(now, bundle, posting),
                 None if self.report(now, bundle) => {}
                 None => break,
             }
@@ -296,8 +302,9 @@ impl Multipath {
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let idle = sender.connection.outstanding() == 0 && !sender.connection.is_probing();
-        let at = sender.connection.deadline().filter(|_| !idle);
+        let connection = sender.endpoint.connection();
+        let idle = connection.outstanding() == 0 && !connection.is_probing();
+        let at = connection.deadline().filter(|_| !idle);
         let before = std::mem::replace(&mut sender.deadline, at.unwrap_or(Time::MAX));
         if before != sender.deadline {
             let library = &mut self.libraries[host.index()];
@@ -313,7 +320,7 @@ impl Multipath {
         let one = *self.bundle(bundle);
         let mut any = false;
         while let Some(sender) = self.senders.get_mut(&bundle) {
-            let Some(event) = sender.connection.poll_event() else {
+            let Some(event) = sender.endpoint.poll_event() else {
                 break;
             };
             any = true;
@@ -322,16 +329,18 @@ impl Multipath {
                 Event::Failed { .. } => {
                     self.end(bundle, false);
                     let sender = self.senders.get(&bundle);
-                    if sender.is_some_and(|it| it.connection.outstanding() == 0) {
+                    if sender.is_some_and(|it| it.endpoint.connection().outstanding() == 0) {
                         // The next message takes a new connection.
                         self.break_up(bundle);
                     }
                 }
                 Event::Path { path, health } => {
                     if health == Health::Quarantined {
-                        self.give_up(one.flow(path));
+                        self.on_given_up(one.flow(path));
                     }
                 }
+                // The other end tells of what has arrived there.
+                Event::Received { .. } => {}
             }
         }
         any
@@ -356,8 +365,8 @@ impl Multipath {
     }
 
     /// The thread writes a chunk's work request.
-    fn give(&mut self, now: Time, bundle: u32, chunk: &Chunk) {
-        let one = *self.bundle(bundle);
+    fn give(&mut self, now: Time, bundle: u32, posting: middleware::Posting) {
+        let (one, chunk) = (*self.bundle(bundle), &posting.chunk);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
@@ -373,7 +382,6 @@ impl Multipath {
             message.given = message.given.max(offset + length);
         }
         self.tallies.chunks += u64::from(chunk.message.is_some());
-        let request = request(chunk);
         let subflow = &mut sender.subflows[path.index()];
         subflow.posted.push_back(Posted {
             tag: chunk.tag.get(),
@@ -381,13 +389,8 @@ impl Multipath {
             length,
             counts,
             reads: matches!(chunk.work, Work::Read(_)),
-        });
-        let posting = Posting {
-            flow: one.flow(chunk.path),
-            request,
             frame,
-            generation: subflow.generation,
-        };
+        });
         let split = match chunk.message {
             Some(_) => self.costs.split,
             None => Duration::ZERO,
@@ -395,7 +398,8 @@ impl Multipath {
         self.tallies.cpu.post += self.costs.post;
         self.tallies.cpu.split += split;
         let work = self.costs.post + split;
-        self.schedule(now, (one.hosts[0], work), Task::Post(posting));
+        let flow = one.flow(chunk.path);
+        self.schedule(now, (one.hosts[0], work), Task::Post(flow, posting));
     }
 
     /// A connection has failed, and all its messages have ended: those that come get another one, over new queue
@@ -428,8 +432,8 @@ impl Multipath {
         let one = *self.bundle(bundle);
         let library = &mut self.libraries[one.hosts[0].index()];
         library.set_deadline(bundle, sender.deadline, Time::MAX);
-        for (flow, subflow) in one.flows().zip(&sender.subflows) {
-            if subflow.open && !subflow.renewing {
+        for ((flow, subflow), path) in one.flows().zip(&sender.subflows).zip(0..) {
+            if sender.endpoint.is_in_use(PathId::new(path)) {
                 let settled = subflow.posted.is_empty();
                 self.outputs.push(Output::Close(flow, settled));
             }
@@ -439,9 +443,10 @@ impl Multipath {
 }
 
 impl Sender {
-    fn new(connection: Connection, paths: usize) -> Self {
+    fn new(endpoint: Endpoint) -> Self {
+        let paths = endpoint.connection().paths().count();
         Self {
-            connection,
+            endpoint,
             epoch: 0,
             subflows: vec![Subflow::default(); paths],
             under_way: VecDeque::new(),
@@ -454,9 +459,14 @@ impl Sender {
         }
     }
 
+    fn has_failed(&self) -> bool {
+        self.endpoint.connection().failure().is_some()
+    }
+
     /// Goes on with another connection over the same queue pairs, which are being replaced.
-    fn replace(&mut self, connection: Connection) {
-        self.connection = connection;
+    fn restart(&mut self, opening: &Opening) {
+        let begun = self.endpoint.restart(opening);
+        debug_assert!(begun.is_ok(), "{begun:?}");
         self.epoch += 1;
         (self.first, self.writes, self.retransmitted) = (0, 0, 0);
     }
@@ -481,7 +491,7 @@ impl Sender {
                 length: size,
                 key: 0,
             }];
-            let posted = self.connection.post(now, &Request::new(operation, &memory));
+            let posted = self.endpoint.post(now, &Request::new(operation, &memory));
             if let Err(refusal) = posted {
                 debug_assert!(!matches!(refusal, Refusal::Mistake(_)), "{refusal}");
                 return;
@@ -503,9 +513,10 @@ impl Sender {
 
     /// What its paths have carried, and what is known of them.
     pub(super) fn tallies(&self) -> Vec<PathTally> {
+        let paths = self.endpoint.connection().paths();
         let numbered = self.subflows.iter().enumerate();
         numbered
-            .map(|(path, subflow)| subflow.tally.with(self.connection.paths(), path))
+            .map(|(path, subflow)| subflow.tally.with(paths, path))
             .collect()
     }
 

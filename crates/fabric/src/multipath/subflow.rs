@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 
+use fairlane_middleware as middleware;
 use fairlane_units::FlowId;
 
 use super::report::PathTally;
 use super::{Multipath, Output, Posting};
+use crate::notice::Frame;
 
 /// A work request that its queue pair has.
 #[derive(Clone, Copy, Debug)]
@@ -17,21 +19,15 @@ pub(super) struct Posted {
     /// Whether it carries data of its message for the first time.
     pub(super) counts: bool,
     pub(super) reads: bool,
+    /// What the other end learns of it, if it is to.
+    pub(super) frame: Option<Frame>,
 }
 
 /// A queue pair.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Subflow {
-    /// Whether it was ever opened, and not closed.
-    pub(super) open: bool,
-    /// Whether it is being replaced.
-    pub(super) renewing: bool,
-    pub(super) failed: bool,
-    /// Counts how often the path was given up.
-    pub(super) generation: u32,
     pub(super) posted: VecDeque<Posted>,
-    /// Work requests that wait for the queue pair, and for a NIC with costs.
-    pub(super) waiting: Vec<Posting>,
+    /// Work requests that wait for a NIC with costs.
     pub(super) queued: VecDeque<Posting>,
     /// Counts work requests.
     pub(super) number: u32,
@@ -41,30 +37,35 @@ pub(super) struct Subflow {
 }
 
 impl Multipath {
-    /// A path is given up for now: what its queue pair still has goes elsewhere.
+    /// A path is given up: what its queue pair still has goes elsewhere.
     pub(super) fn give_up(&mut self, flow: FlowId) {
+        let (bundle, path) = self.place(flow);
+        if let Some(sender) = self.senders.get_mut(&bundle) {
+            sender.endpoint.give_up(path);
+            self.on_given_up(flow);
+        }
+    }
+
+    /// The sending end has given up a path for now.
+    pub(super) fn on_given_up(&mut self, flow: FlowId) {
         let (bundle, path) = self.place(flow);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
         let subflow = &mut sender.subflows[path.index()];
         subflow.tally.quarantines += 1;
-        subflow.generation += 1;
-        subflow.waiting.clear();
         subflow.posted.clear();
-        self.renew(flow);
+        self.replace(bundle);
     }
 
-    /// A queue pair is replaced at both ends.
-    pub(super) fn renew(&mut self, flow: FlowId) {
-        let (bundle, path) = self.place(flow);
+    /// Queue pairs that have failed are replaced at both ends.
+    pub(super) fn replace(&mut self, bundle: u32) {
+        let one = *self.bundle(bundle);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
-        let subflow = &mut sender.subflows[path.index()];
-        if subflow.open && !subflow.renewing {
-            subflow.renewing = true;
-            self.outputs.push(Output::Renew(flow));
+        while let Some(path) = sender.endpoint.poll_replacement() {
+            self.outputs.push(Output::Renew(one.flow(path)));
         }
     }
 
@@ -76,34 +77,34 @@ impl Multipath {
         };
         let subflow = &mut sender.subflows[path.index()];
         // It is opened with the first work request.
-        (subflow.open, subflow.renewing, subflow.failed) = (false, false, false);
         (subflow.retransmitted, subflow.marks) = (0, 0);
-        let waiting = std::mem::take(&mut subflow.waiting);
-        waiting
-            .into_iter()
-            .for_each(|posting| self.on_written(posting));
+        for posting in sender.endpoint.on_replaced(path) {
+            self.on_written(flow, posting);
+        }
     }
 
     /// A work request is written: its queue pair takes it, unless that is being replaced.
-    pub(super) fn on_written(&mut self, mut posting: Posting) {
-        let (bundle, path) = self.place(posting.flow);
+    pub(super) fn on_written(&mut self, flow: FlowId, written: middleware::Posting) {
+        let (bundle, path) = self.place(flow);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
         };
+        if !sender.endpoint.admits(&written) {
+            return;
+        }
         let subflow = &mut sender.subflows[path.index()];
-        if subflow.generation != posting.generation {
-            return;
-        }
-        if subflow.renewing {
-            subflow.waiting.push(posting);
-            return;
-        }
-        subflow.open = true;
-        if let Some(frame) = &mut posting.frame {
+        let tag = written.chunk.tag.get();
+        let posted = subflow.posted.iter().rev().find(|it| it.tag == tag);
+        let mut frame = posted.and_then(|it| it.frame);
+        if let Some(frame) = &mut frame {
             frame.number = subflow.number;
             subflow.number = subflow.number.wrapping_add(1);
         }
-        self.outputs.push(Output::Post(posting));
+        self.outputs.push(Output::Post(Posting {
+            flow,
+            frame,
+            written,
+        }));
     }
 
     /// A NIC with costs has a work request to begin.
@@ -117,12 +118,8 @@ impl Multipath {
     /// It is done with it; nothing if that isn't to be sent any more, or not yet.
     pub(crate) fn dequeue(&mut self, flow: FlowId) -> Option<Posting> {
         let (bundle, path) = self.place(flow);
-        let subflow = &mut self.senders.get_mut(&bundle)?.subflows[path.index()];
-        let posting = subflow.queued.pop_front()?;
-        if subflow.renewing {
-            self.on_written(posting);
-            return None;
-        }
-        (posting.generation == subflow.generation).then_some(posting)
+        let sender = self.senders.get_mut(&bundle)?;
+        let posting = sender.subflows[path.index()].queued.pop_front()?;
+        sender.endpoint.admits(&posting.written).then_some(posting)
     }
 }

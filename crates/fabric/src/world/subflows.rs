@@ -87,7 +87,7 @@ fn ring(world: &mut World, posting: Posting) {
     if let Some(all) = world.multipath.as_deref_mut() {
         all.queue(posting);
     }
-    let size = posting.request.length;
+    let size = posting.request().length;
     world.drive(|all, net| subflow::ring(all, &mut net.engine, pair, size));
 }
 
@@ -107,12 +107,8 @@ pub(super) fn begin(world: &mut World, flow: FlowId) {
 
 /// A work request goes to its queue pair.
 fn write(world: &mut World, posting: Posting) {
-    let Posting {
-        flow,
-        request,
-        frame,
-        ..
-    } = posting;
+    let Posting { flow, frame, .. } = posting;
+    let request = posting.request();
     let spec = world.traffic.connection(flow);
     let (now, host) = (world.net.now(), world.hosts.host(spec.source));
     let open = world.hosts.connections.pair(flow, Side::Requester);
