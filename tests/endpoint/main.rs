@@ -1,13 +1,15 @@
 //! One model of random operations drives the two ends of multipath connections (`fairlane-middleware`): over a pipe that
-//! misbehaves, in virtual time, and over two software NICs. Nothing is lost, doubled or stuck, whatever paths do.
+//! misbehaves and a simulated fabric, in virtual time, and over two software NICs. Nothing is lost, doubled or stuck, whatever paths do.
 //!
 //! `PROPTEST_CASES` sets how many cases each has.
 
 mod carrier;
 mod ends;
+mod memory;
 mod nics;
 mod operations;
 mod pipe;
+mod simulated;
 
 use fairlane_multipath::{Health, Settings};
 use fairlane_units::{Bytes, Duration, PathId};
@@ -18,6 +20,7 @@ use ends::Ends;
 use nics::Nics;
 use operations::{Case, Operation, case};
 use pipe::Pipe;
+use simulated::Simulated;
 
 fn cases(count: u32) -> ProptestConfig {
     let mut config = ProptestConfig::with_cases(count);
@@ -35,6 +38,17 @@ proptest! {
     fn over_a_pipe_that_misbehaves_everything_ends_once(case in case(), seed: u64) {
         let Case { settings, paths, rough, .. } = &case;
         let mut ends = Ends::new(Pipe::new(seed, *paths, *rough), settings, *paths);
+        ends.run(&case.operations)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(100))]
+
+    #[test]
+    fn over_a_simulated_fabric_everything_ends_once(case in case()) {
+        let Case { settings, paths, rough, .. } = &case;
+        let mut ends = Ends::new(Simulated::new(*paths, *rough), settings, *paths);
         ends.run(&case.operations)?;
     }
 }
@@ -78,6 +92,11 @@ fn dies_and_comes_back(carrier: impl Carrier) {
 #[test]
 fn a_path_of_a_pipe_dies_and_comes_back() {
     dies_and_comes_back(Pipe::new(7, 2, false));
+}
+
+#[test]
+fn a_path_of_a_simulated_fabric_dies_and_comes_back() {
+    dies_and_comes_back(Simulated::new(2, false));
 }
 
 #[test]

@@ -3,16 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fairlane_middleware::Posting;
-use fairlane_multipath::{Atomic, Frame, Outcome, Random, Remote, Segment, Tag, Work};
+use fairlane_multipath::{Atomic, Outcome, Random, Remote, Segment, Tag, Work};
 use fairlane_units::{Duration, PathId, Time};
 
-use crate::carrier::{Carrier, Happened, MESSAGES, ROOM, Side};
-use crate::operations::SHARED;
-
-/// Where memory lies: data of messages, what WRITEs touch, receives.
-const LOCAL: u64 = 1 << 40;
-const TOUCHED: u64 = 1 << 50;
-const RECEIVES: u64 = 1 << 60;
+use crate::carrier::{Carrier, Happened, Side};
+use crate::memory::{self, Memory};
 
 /// Of a hundred work requests, those that fail without having been executed, and those whose acknowledgement is lost.
 const LOST: usize = 3;
@@ -47,12 +42,11 @@ pub(crate) struct Pipe {
     queue: BTreeMap<(Time, u64), (Event, usize, u32)>,
     number: u64,
     happened: [VecDeque<Happened>; 2],
-    memory: [Vec<u8>; 3],
+    memory: Memory,
 }
 
 impl Pipe {
     pub(crate) fn new(seed: u64, paths: usize, rough: bool) -> Self {
-        let room = (MESSAGES * ROOM) as usize;
         Self {
             now: Time::from_ns(1000),
             random: Random::new(seed),
@@ -63,26 +57,8 @@ impl Pipe {
             queue: BTreeMap::new(),
             number: 0,
             happened: Default::default(),
-            memory: [vec![0; room], vec![0; SHARED as usize], vec![0; room]],
+            memory: Memory::new(),
         }
-    }
-
-    fn place(address: u64) -> (usize, usize) {
-        match address {
-            RECEIVES.. => (2, (address - RECEIVES) as usize),
-            TOUCHED.. => (1, (address - TOUCHED) as usize),
-            _ => (0, (address - LOCAL) as usize),
-        }
-    }
-
-    fn bytes(&self, address: u64, length: u64) -> &[u8] {
-        let (memory, at) = Self::place(address);
-        &self.memory[memory][at..at + length as usize]
-    }
-
-    fn put(&mut self, address: u64, bytes: &[u8]) {
-        let (memory, at) = Self::place(address);
-        self.memory[memory][at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     fn at(&mut self, time: Time, path: PathId, event: Event) {
@@ -92,42 +68,25 @@ impl Pipe {
             .insert((time, self.number), (event, path.index(), epoch));
     }
 
-    fn gather(&self, pieces: &[Segment]) -> Vec<u8> {
-        let bytes = pieces
-            .iter()
-            .flat_map(|piece| self.bytes(piece.address, piece.length));
-        bytes.copied().collect()
-    }
-
     fn execute(&mut self, side: Side, posting: &Posting, pieces: &[Segment]) {
         let chunk = &posting.chunk;
         match chunk.work {
             // Probes have no memory.
             Work::Write(_) | Work::Read(_) if chunk.message.is_none() => {}
             Work::Write(Remote { address, .. }) => {
-                let data = self.gather(pieces);
-                self.put(address, &data);
+                let data = self.memory.gather(pieces);
+                self.memory.put(address, &data);
             }
             Work::Read(Remote { address, .. }) => {
-                let data = self.bytes(address, chunk.length.get()).to_vec();
-                let mut from = 0;
-                for piece in pieces {
-                    let until = from + piece.length as usize;
-                    self.put(piece.address, &data[from..until]);
-                    from = until;
-                }
+                let data = self.memory.bytes(address, chunk.length.get()).to_vec();
+                self.memory.scatter(pieces, 0, &data);
             }
             Work::Send(frame) => {
-                let mut bytes = frame.encode().to_vec();
-                if matches!(frame, Frame::Transfer(_)) {
-                    bytes.extend(self.gather(pieces));
-                }
+                let bytes = [&frame.encode()[..], &self.memory.gather(pieces)].concat();
                 self.happened[side.other() as usize].push_back(Happened::Came(bytes));
             }
             Work::Atomic(Remote { address, .. }, Atomic::FetchAdd(add)) => {
-                let word = self.bytes(address, 8).try_into().expect("eight bytes");
-                let sum = u64::from_ne_bytes(word).wrapping_add(add);
-                self.put(address, &sum.to_ne_bytes());
+                self.memory.add(address, add);
             }
             Work::Atomic(..) => unreachable!("the model adds"),
         }
@@ -242,33 +201,22 @@ impl Carrier for Pipe {
     }
 
     fn local(&self, message: u64) -> Segment {
-        Segment {
-            address: LOCAL + message * ROOM,
-            length: ROOM,
-            key: 1,
-        }
+        memory::local(message)
     }
 
     fn receive(&self, number: u64) -> Segment {
-        Segment {
-            address: RECEIVES + number * ROOM,
-            length: ROOM,
-            key: 2,
-        }
+        memory::receive(number)
     }
 
     fn shared(&self, at: u64) -> Remote {
-        Remote {
-            address: TOUCHED + at,
-            key: 3,
-        }
+        memory::shared(at)
     }
 
     fn write(&mut self, _: Side, address: u64, bytes: &[u8]) {
-        self.put(address, bytes);
+        self.memory.put(address, bytes);
     }
 
     fn read(&self, _: Side, address: u64, length: u64) -> Vec<u8> {
-        self.bytes(address, length).to_vec()
+        self.memory.bytes(address, length).to_vec()
     }
 }
