@@ -58,7 +58,7 @@ impl Nic {
             window,
             rounding: PacingRounding::Picosecond,
             paced: true,
-            told_apart: false,
+            per_tenant_feedback: false,
         };
         let tenant = Weight {
             tenant: TenantId::new(0),

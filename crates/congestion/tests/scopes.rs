@@ -52,7 +52,7 @@ fn setting(scope: Scope, config: Config) -> Setting {
         window: WindowMode::None,
         rounding: PacingRounding::Picosecond,
         paced: true,
-        told_apart: false,
+        per_tenant_feedback: false,
     }
 }
 

@@ -66,7 +66,7 @@ fn beside_one_that_is_told_less(scope: Scope) -> Rate {
         window: WindowMode::Scaled,
         rounding: PacingRounding::Picosecond,
         paced: true,
-        told_apart: true,
+        per_tenant_feedback: true,
     };
     let tenants = [0, 1].map(|tenant| Weight {
         tenant: TenantId::new(tenant),
@@ -180,7 +180,7 @@ proptest! {
                 window: WindowMode::Scaled,
                 rounding: PacingRounding::Picosecond,
                 paced: true,
-                told_apart: false,
+                per_tenant_feedback: false,
             };
             let tenant = Weight { tenant: TenantId::new(0), weight: 1.0, guarantee: None };
             let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[tenant]);

@@ -61,7 +61,7 @@ const fn flags(departure: &Departure) -> u8 {
         | flag(departure.from_responder, PacketRecord::BACK)
         | flag(departure.meta.marked, PacketRecord::MARKED)
         | flag(departure.packet.selective, PacketRecord::SELECTIVE)
-        | flag(departure.meta.again, PacketRecord::AGAIN)
+        | flag(departure.meta.retransmitted, PacketRecord::AGAIN)
 }
 
 /// What a packet is to the NIC that it has come to.
@@ -81,7 +81,7 @@ pub(crate) fn meta(packet: &PacketRecord, role: Role, asks: bool) -> Meta {
     Meta {
         wire: packet.wire,
         marked: packet.has(PacketRecord::MARKED),
-        again: packet.has(PacketRecord::AGAIN),
+        retransmitted: packet.has(PacketRecord::AGAIN),
         share: packet.share,
         echo: if asks { packet.telemetry } else { NO_ECHO },
         ..Meta::new(packet.flow, packet.tenant(), role, packet.class)

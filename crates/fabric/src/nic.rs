@@ -7,7 +7,7 @@ use fairlane_engine::{Engine, Event as Woken, Wake};
 use fairlane_network::Network;
 use fairlane_network::packet::{Kind, PacketList, PacketPool, PacketRecord};
 use fairlane_network::waking::Waking;
-use fairlane_nic::{Admission, Arrival, Departure, Heard, Measured, Nic, PairId, Role};
+use fairlane_nic::{Admission, Arrival, Departure, Measured, Nic, PairId, Reception, Role};
 use fairlane_transport::Unchecked;
 use fairlane_units::{FlowId, HostId, NodeId, Psn, Time};
 use fairlane_wire::Opcode;
@@ -108,7 +108,7 @@ impl AttachedNic {
         net: &mut Network,
         (plane, at): (u8, u32),
         pair: Option<PairId>,
-    ) -> Heard {
+    ) -> Reception {
         if net.tracer.is_on() {
             let before = self.core.port(plane).answers();
             let heard = self.hand_in(net, at, pair);
@@ -119,7 +119,7 @@ impl AttachedNic {
     }
 
     #[inline(always)]
-    fn hand_in(&mut self, net: &mut Network, at: u32, pair: Option<PairId>) -> Heard {
+    fn hand_in(&mut self, net: &mut Network, at: u32, pair: Option<PairId>) -> Reception {
         let now = net.engine.now();
         if self.rules.stamps {
             net.packets.note_hops(at);
@@ -146,7 +146,7 @@ impl AttachedNic {
             }
             None => {
                 self.core.on_stray(&arrival);
-                Heard::default()
+                Reception::default()
             }
         };
         if heard.echoed {
@@ -338,7 +338,7 @@ fn inject(net: &mut Network, port: u32, departure: &Departure, collected: (bool,
         flow: departure.meta.flow,
         ends: departure.ends,
         psn: departure.packet.psn,
-        again: departure.meta.again,
+        again: departure.meta.retransmitted,
         from_responder: departure.from_responder,
     }
 }

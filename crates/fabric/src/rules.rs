@@ -184,7 +184,7 @@ impl Rules {
             coupled: false,
             tenant: scenario.congestion.tenant.clone(),
             dasr: scenario.congestion.apportioning(),
-            told_apart: scenario.switch.tenant_feedback,
+            per_tenant_feedback: scenario.switch.tenant_feedback,
             window: self.window,
             rounding: self.net.rounding,
             paced: self.paced,

@@ -191,11 +191,11 @@ impl Pair {
             }
         };
         let payload = payload.to_vec();
-        self.statistics.retransmitted += u64::from(departure.meta.again);
+        self.statistics.retransmitted += u64::from(departure.meta.retransmitted);
         let outgoing = Outgoing {
             packet,
             source,
-            retransmitted: departure.meta.again,
+            retransmitted: departure.meta.retransmitted,
             ends: departure.ends,
         };
         self.model.transmitted(from, &outgoing, &payload)?;

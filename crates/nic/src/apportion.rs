@@ -1,5 +1,5 @@
 //! What a NIC has where receivers apportion their links (`fairlane_congestion::dasr`): its downlink to divide, and what it may
-//! send to each receiver. The ways of ports that are overseen begin here, those with an enforcer alone too.
+//! send to each receiver. The ways of ports that are arbitrated begin here, those with an enforcer alone too.
 
 mod due;
 mod gates;
@@ -20,7 +20,7 @@ use crate::nic::Nic;
 use crate::packet::{Arrival, Departure, PairId, Role};
 use crate::pair::{NONE, Pair, Stream};
 use crate::port::Port;
-use crate::replies::{Answer, Said};
+use crate::replies::{Answer, ReplyKind};
 use crate::scoped::Tenants;
 use crate::settings::Settings;
 
@@ -179,7 +179,7 @@ pub(crate) fn turn(nic: &mut Nic, now: Time, number: u8) -> Option<PairId> {
     }
 }
 
-/// Brings up to date what a queue pair has to send, and whether it may, at a port that is overseen.
+/// Brings up to date what a queue pair has to send, and whether it may, at a port that is arbitrated.
 #[cold]
 pub(crate) fn refresh(nic: &mut Nic, now: Time, id: PairId) {
     let pair = &nic.pairs[id.index()];
@@ -196,9 +196,9 @@ pub(crate) fn refresh(nic: &mut Nic, now: Time, id: PairId) {
 }
 
 /// What a packet with data says of its sender: demand and backlog.
-pub(crate) type Says = (Option<u16>, Option<u32>);
+pub(crate) type Declaration = (Option<u16>, Option<u32>);
 
-/// A packet with data of a queue pair leaves a port that is overseen: it is charged to the enforcer, if there is one, which is
+/// A packet with data of a queue pair leaves a port that is arbitrated: it is charged to the enforcer, if there is one, which is
 /// returned with what the packet says of its sender.
 #[cold]
 pub(crate) fn charge(
@@ -206,7 +206,7 @@ pub(crate) fn charge(
     now: Time,
     id: PairId,
     departure: &Departure,
-) -> (bool, Option<Says>) {
+) -> (bool, Option<Declaration>) {
     let wire = Bytes::new(u64::from(departure.meta.wire));
     let pair = &mut nic.pairs[id.index()];
     let number = pair.port;
@@ -368,7 +368,7 @@ fn push_share(nic: &mut Nic, port: u8, push: &Push) {
     let answer = Answer {
         pair: id,
         meta: pair.meta(role),
-        said: Said::Reply(reply),
+        kind: ReplyKind::Reply(reply),
         control: pair.control,
         from_responder: !reads,
     };

@@ -11,9 +11,9 @@ use fairlane_wire::{Aeth, Opcode, Syndrome};
 
 use crate::apportion;
 use crate::nic::Nic;
-use crate::packet::{Arrival, Event, Heard, Meta, NO_ECHO, PairId, Role};
+use crate::packet::{Arrival, Event, Meta, NO_ECHO, PairId, Reception, Role};
 use crate::pair::{Reading, Stream};
-use crate::replies::{Answer, Said};
+use crate::replies::{Answer, ReplyKind};
 
 impl Nic {
     /// A packet for a queue pair has arrived. `memory` and `receives` are what it may act on.
@@ -25,7 +25,7 @@ impl Nic {
         arrival: &Arrival<'_>,
         memory: &mut impl Memory,
         receives: &mut impl Receives,
-    ) -> Heard {
+    ) -> Reception {
         match arrival.meta.role {
             Role::Request => self.on_request(now, id, arrival, memory, receives),
             Role::Response => match arrival.packet.opcode {
@@ -37,8 +37,8 @@ impl Nic {
             Role::Feedback => self.on_feedback(now, id, arrival),
             Role::Cnp => {
                 self.ledger.on_reply(arrival.meta.tenant, true);
-                self.hear_cnp(now, id);
-                Heard::default()
+                self.on_cnp(now, id);
+                Reception::default()
             }
         }
     }
@@ -58,12 +58,12 @@ impl Nic {
         arrival: &Arrival<'_>,
         memory: &mut impl Memory,
         receives: &mut impl Receives,
-    ) -> Heard {
+    ) -> Reception {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
         let asks = packet.opcode == Opcode::RcReadRequest;
-        let overseen = self.ports[usize::from(pair.port)].overseen;
-        if !arrival.meta.again {
+        let arbitrated = self.ports[usize::from(pair.port)].arbitrated;
+        if !arrival.meta.retransmitted {
             self.ledger.all.reordered += u64::from(comes_late(&mut pair.latest, packet));
         }
         let fresh = packet.psn == pair.responder.expected();
@@ -71,7 +71,7 @@ impl Nic {
         let received = responder.on_packet(config, now, packet, memory, receives);
         pair.placed += received.placed;
         self.ledger.on_placed(arrival.meta.tenant, received.placed);
-        if overseen && !asks {
+        if arbitrated && !asks {
             let taken = received.placement.is_some() || received.messages > 0;
             apportion::on_data(self, now, id, arrival, taken);
         }
@@ -87,7 +87,7 @@ impl Nic {
         if received.messages > 0 && !ended {
             self.note_received(id, received.messages, None);
         }
-        Heard {
+        Reception {
             placement: received.placement,
             ..self.answer_data(now, id, arrival, received.reply)
         }
@@ -101,23 +101,23 @@ impl Nic {
         id: PairId,
         arrival: &Arrival<'_>,
         reply: Option<Reply>,
-    ) -> Heard {
+    ) -> Reception {
         let notified = self.notify(now, id, arrival);
         let marked = arrival.meta.marked && !notified;
         let pair = &mut self.pairs[id.index()];
         let Some(reply) = reply else {
-            pair.owes_mark |= marked;
-            if self.ports[usize::from(pair.port)].overseen && pair.responds() {
+            pair.pending_mark |= marked;
+            if self.ports[usize::from(pair.port)].arbitrated && pair.responds() {
                 // Its answer waits behind a READ, which the enforcer is to know, or the gate.
                 self.refresh(now, id);
             }
-            return Heard::default();
+            return Reception::default();
         };
-        let marked = core::mem::take(&mut pair.owes_mark) || marked;
-        self.answer(id, arrival, Said::Reply(reply), marked);
-        Heard {
+        let marked = core::mem::take(&mut pair.pending_mark) || marked;
+        self.answer(id, arrival, ReplyKind::Reply(reply), marked);
+        Reception {
             echoed: true,
-            ..Heard::default()
+            ..Reception::default()
         }
     }
 
@@ -138,7 +138,7 @@ impl Nic {
             replies.push_cnp(Answer {
                 pair: id,
                 meta: Meta::new(flow, tenant, Role::Cnp, 0),
-                said: Said::Congestion,
+                kind: ReplyKind::Congestion,
                 control: pair.control,
                 from_responder: arrival.meta.role == Role::Request,
             });
@@ -148,7 +148,7 @@ impl Nic {
 
     /// Queues the answer to a packet, which takes its echo along.
     #[inline]
-    fn answer(&mut self, id: PairId, arrival: &Arrival<'_>, said: Said, marked: bool) {
+    fn answer(&mut self, id: PairId, arrival: &Arrival<'_>, kind: ReplyKind, marked: bool) {
         let responds = arrival.meta.role == Role::Request;
         let role = match responds {
             true => Role::Response,
@@ -168,7 +168,7 @@ impl Nic {
                 echo,
                 ..Meta::new(flow, tenant, role, class)
             },
-            said,
+            kind,
             control: self.pairs[id.index()].control,
             from_responder: responds,
         });
@@ -183,7 +183,7 @@ impl Nic {
         }
         let pair = &self.pairs[answer.pair.index()];
         let port = &mut self.ports[usize::from(pair.port)];
-        if port.overseen && acknowledges(&answer.said) {
+        if port.arbitrated && acknowledges(&answer.kind) {
             let own = port.apportion.as_ref().and_then(|own| own.share(pair));
             answer.meta.share = own.unwrap_or(0);
         }
@@ -201,14 +201,14 @@ impl Nic {
             let Some(outgoing) = pair.responder.poll_transmit(&pair.config) else {
                 return;
             };
-            let marked = core::mem::take(&mut pair.owes_mark);
+            let marked = core::mem::take(&mut pair.pending_mark);
             let answer = Answer {
                 pair: id,
                 meta: Meta {
                     marked,
                     ..pair.meta(Role::Response)
                 },
-                said: Said::of(&outgoing.packet),
+                kind: ReplyKind::of(&outgoing.packet),
                 control: pair.control,
                 from_responder: true,
             };
@@ -242,12 +242,12 @@ impl Nic {
         arrival: &Arrival<'_>,
         fresh: bool,
         received: &Received,
-    ) -> Heard {
+    ) -> Reception {
         let mtu = self.pairs[id.index()].config.mtu.get();
         let psn = arrival.packet.psn;
         let mut echoed = false;
         if let Some(reply) = received.reply {
-            self.answer(id, arrival, Said::Reply(reply), false);
+            self.answer(id, arrival, ReplyKind::Reply(reply), false);
             echoed = true;
         }
         let pair = &mut self.pairs[id.index()];
@@ -262,9 +262,9 @@ impl Nic {
             echoed |= self.answer_at_once(id, arrival);
             // What was to be sent may have been asked for again, and refused.
             self.refresh(now, id);
-            return Heard {
+            return Reception {
                 echoed,
-                ..Heard::default()
+                ..Reception::default()
             };
         };
         if let Some(reading) = &mut pair.reading {
@@ -276,12 +276,12 @@ impl Nic {
         self.enforce(now, id, Stream::Responses);
         self.join(id);
         if repeated {
-            self.hear_loss(now, id, Stream::Responses, Loss::Nak);
+            self.on_loss(now, id, Stream::Responses, Loss::Nak);
         }
         self.refresh(now, id);
-        Heard {
+        Reception {
             echoed,
-            ..Heard::default()
+            ..Reception::default()
         }
     }
 
@@ -296,14 +296,14 @@ impl Nic {
             };
             let by_cnp = pair.cnp_interval(&self.settings).is_some();
             let marked = arrival.meta.marked && !answered && !by_cnp;
-            self.answer(id, &arrival, Said::of(&outgoing.packet), marked);
+            self.answer(id, &arrival, ReplyKind::of(&outgoing.packet), marked);
             (answered, arrival.meta.echo) = (true, NO_ECHO);
         }
     }
 
     /// An acknowledgement, a NAK or the result of an atomic has arrived.
     #[inline]
-    fn on_reply(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
+    fn on_reply(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Reception {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
         let requester = &mut pair.requester;
@@ -316,7 +316,7 @@ impl Nic {
         let shifted = self.hear(now, id, arrival, positions, progress.went_back);
         self.complete(id);
         self.refresh(now, id);
-        Heard {
+        Reception {
             placement,
             echoed: false,
             shifted,
@@ -324,10 +324,10 @@ impl Nic {
     }
 
     /// Data that a READ asked for has arrived.
-    fn on_data(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
+    fn on_data(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Reception {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
-        if !arrival.meta.again {
+        if !arrival.meta.retransmitted {
             let latest = pair.latest_response.get_or_insert(packet.psn);
             self.ledger.all.reordered += u64::from(comes_late(latest, packet));
         }
@@ -356,11 +356,11 @@ impl Nic {
             self.answer(
                 id,
                 arrival,
-                Said::Reply(reply),
+                ReplyKind::Reply(reply),
                 arrival.meta.marked && !told,
             );
         }
-        Heard {
+        Reception {
             placement,
             echoed: feeds_back,
             shifted: false,
@@ -368,19 +368,19 @@ impl Nic {
     }
 
     /// A response packet of a READ has arrived at the requester, which says so.
-    fn on_feedback(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
+    fn on_feedback(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Reception {
         let mtu = self.pairs[id.index()].config.mtu.get();
         self.ledger
             .on_reply(arrival.meta.tenant, arrival.meta.marked);
         let Some(reading) = &mut self.pairs[id.index()].reading else {
-            return Heard::default();
+            return Reception::default();
         };
         let positions = (Stream::Responses, reading.confirm(arrival.packet.psn, mtu));
         let shifted = self.hear(now, id, arrival, positions, false);
         self.refresh(now, id);
-        Heard {
+        Reception {
             shifted,
-            ..Heard::default()
+            ..Reception::default()
         }
     }
 
@@ -405,12 +405,12 @@ impl Nic {
 }
 
 /// Whether an answer acknowledges, as those do that say of the receiver's share.
-const fn acknowledges(said: &Said) -> bool {
+const fn acknowledges(said: &ReplyKind) -> bool {
     match said {
-        Said::Reply(reply) | Said::Result(reply, _) => {
+        ReplyKind::Reply(reply) | ReplyKind::Result(reply, _) => {
             matches!(reply.aeth.syndrome, Syndrome::Ack { .. })
         }
-        Said::Congestion => false,
+        ReplyKind::Congestion => false,
     }
 }
 

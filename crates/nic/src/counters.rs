@@ -85,13 +85,13 @@ impl Ledger {
         }
     }
 
-    /// A packet is sent; `again` says that it isn't for the first time.
+    /// A packet is sent; `retransmitted` says that it isn't for the first time.
     #[inline]
-    pub(crate) fn on_packet(&mut self, tenant: TenantId, again: bool) {
+    pub(crate) fn on_packet(&mut self, tenant: TenantId, retransmitted: bool) {
         self.all.data_packets += 1;
-        self.all.retransmissions += u64::from(again);
+        self.all.retransmissions += u64::from(retransmitted);
         if let Some(tally) = self.tallies.get_mut(tenant.index()) {
-            tally.retransmissions += u64::from(again);
+            tally.retransmissions += u64::from(retransmitted);
         }
     }
 }

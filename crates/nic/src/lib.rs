@@ -76,7 +76,7 @@ mod begin;
 mod counters;
 mod deadlines;
 mod ending;
-mod hear;
+mod feedback;
 mod nic;
 mod packet;
 mod pair;
@@ -94,8 +94,8 @@ pub use admission::{Admission, InTurn};
 pub use counters::{Counters, Ledger, Tally};
 pub use nic::Nic;
 pub use packet::{
-    Arrival, Departure, Event, Extensions, Heard, Measured, Meta, NO_ECHO, Opening, PairId, Role,
-    Start,
+    Arrival, Departure, Event, Extensions, Measured, Meta, NO_ECHO, Opening, PairId, Reception,
+    Role, Start,
 };
 pub use pair::Pair;
 pub use port::Port;

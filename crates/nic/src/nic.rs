@@ -340,7 +340,7 @@ impl Nic {
         if pair.sending.part.is_some() {
             self.subflows.refresh(id.0, pair);
         }
-        if port.overseen {
+        if port.arbitrated {
             apportion::refresh(self, now, id);
         } else if pair.position != NONE {
             port.rounds

@@ -127,7 +127,7 @@ pub struct Meta {
     /// Whether it was sent before. Real packets don't say so; it only keeps [reordering] from being counted.
     ///
     /// [reordering]: crate::Counters::reordered
-    pub again: bool,
+    pub retransmitted: bool,
     /// What a reply says of the receiver's share, in units of [`Share`](fairlane_congestion::scope::Share); 0
     /// for none. Of data it has no meaning.
     pub share: u16,
@@ -152,7 +152,7 @@ impl Meta {
             class,
             wire: 0,
             marked: false,
-            again: false,
+            retransmitted: false,
             share: 0,
             demand: None,
             backlog: None,
@@ -185,7 +185,7 @@ pub struct Measured<'a> {
 
 /// What a packet that arrived led to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct Reception {
     /// Where its payload goes; `None` if it isn't to be placed.
     pub placement: Option<fairlane_transport::Placement>,
     /// Whether its [echo](Meta::echo) is under way back; else the driver may forget it.

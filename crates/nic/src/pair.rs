@@ -50,7 +50,7 @@ pub struct Pair {
     /// The latest response to a READ that has come, of those sent for the first time.
     pub(crate) latest_response: Option<Psn>,
     /// Whether a marked packet has arrived that no acknowledgement told of.
-    pub(crate) owes_mark: bool,
+    pub(crate) pending_mark: bool,
     pub(crate) live: bool,
     pub(crate) class: u8,
     pub(crate) port: u8,
@@ -173,7 +173,7 @@ impl Pair {
             notification_point: NotificationPoint::new(),
             latest: expects,
             latest_response: None,
-            owes_mark: false,
+            pending_mark: false,
             live: true,
             class: opening.class,
             port: opening.port,

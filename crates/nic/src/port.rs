@@ -30,7 +30,7 @@ pub struct Port {
     /// If receivers apportion their links.
     pub(crate) apportion: Option<Box<Apportion>>,
     /// Whether either of them has a say in who sends.
-    pub(crate) overseen: bool,
+    pub(crate) arbitrated: bool,
 }
 
 impl Port {
@@ -43,7 +43,7 @@ impl Port {
         let scoped = Scoped::new(settings, environment, tenants);
         let apportion = Apportion::new(settings, environment, tenants);
         Self {
-            overseen: scoped.is_some() || apportion.is_some(),
+            arbitrated: scoped.is_some() || apportion.is_some(),
             rate: environment.line_rate,
             rounds: Rounds::new(settings),
             service: Service::NONE,
@@ -85,7 +85,7 @@ impl Port {
             return Some(at);
         }
         let first = self.rounds.earliest();
-        match self.overseen {
+        match self.arbitrated {
             false => first,
             true => self.overseen_at(first),
         }

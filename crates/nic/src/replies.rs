@@ -15,7 +15,7 @@ pub(crate) struct Answer {
     pub(crate) pair: PairId,
     /// But for its size.
     pub(crate) meta: Meta,
-    pub(crate) said: Said,
+    pub(crate) kind: ReplyKind,
     /// The congestion control of the queue pair, by which its size is found.
     pub(crate) control: u8,
     pub(crate) from_responder: bool,
@@ -26,7 +26,7 @@ const _: () = assert!(size_of::<Answer>() <= 64);
 impl Answer {
     #[inline]
     fn departure(&self, settings: &Settings) -> Departure {
-        let (sizes, packet) = (settings.sizes_of(self.control), self.said.packet());
+        let (sizes, packet) = (settings.sizes_of(self.control), self.kind.packet());
         let wire = match self.meta.role {
             Role::Cnp => sizes.cnp,
             _ => sizes.reply(packet.opcode),
@@ -44,7 +44,7 @@ impl Answer {
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Said {
+pub(crate) enum ReplyKind {
     /// That there is congestion.
     Congestion,
     /// An acknowledgement or NAK.
@@ -53,7 +53,7 @@ pub(crate) enum Said {
     Result(Reply, [u32; 2]),
 }
 
-impl Said {
+impl ReplyKind {
     /// What the packet of a responder says that isn't the response to a READ.
     pub(crate) const fn of(packet: &Packet) -> Self {
         let (aeth, original) = match packet.extension {

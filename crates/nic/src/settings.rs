@@ -148,7 +148,7 @@ pub struct Settings {
     /// [`read_feedback`](Self::read_feedback).
     pub dasr: dasr::Params,
     /// Whether switches tell each tenant something else.
-    pub told_apart: bool,
+    pub per_tenant_feedback: bool,
     /// The limit on bytes in flight beside the controller's own.
     pub window: WindowMode,
     /// How times of packets are rounded.
@@ -195,7 +195,7 @@ impl Settings {
             coupled: false,
             tenant: scope::Config::default(),
             dasr: dasr::Params::default(),
-            told_apart: false,
+            per_tenant_feedback: false,
             window: algorithm.window(),
             rounding: PacingRounding::Picosecond,
             paced: true,
@@ -266,7 +266,7 @@ impl Settings {
             window: self.window,
             rounding: self.rounding,
             paced: self.paced,
-            told_apart: self.told_apart,
+            per_tenant_feedback: self.per_tenant_feedback,
         }
     }
 }

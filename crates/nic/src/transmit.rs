@@ -5,7 +5,7 @@ use fairlane_units::{Bytes, Time};
 use fairlane_wire::Opcode;
 
 use crate::admission::{Admission, InTurn};
-use crate::apportion::{self, Says};
+use crate::apportion::{self, Declaration};
 use crate::nic::Nic;
 use crate::packet::{Departure, Meta, PairId, Role};
 use crate::pair::{Pair, Stream};
@@ -34,7 +34,7 @@ impl Nic {
             return Ok(Some(answer));
         }
         let (pairs, own) = (&mut self.pairs, &mut self.ports[usize::from(port)]);
-        let chosen = match (own.serves(pairs), own.overseen) {
+        let chosen = match (own.serves(pairs), own.arbitrated) {
             // Or the port waits for it.
             (Some((id, at)), _) => Some(id).filter(|_| at <= now),
             (None, true) => apportion::turn(self, now, port),
@@ -141,7 +141,7 @@ impl Nic {
                 self.answer_behind(id);
             }
         } else {
-            let shares = self.ports[usize::from(pair.port)].overseen;
+            let shares = self.ports[usize::from(pair.port)].arbitrated;
             pair.ask_if_closed(shares, &mut outgoing);
         }
         self.source = outgoing.source;
@@ -154,7 +154,7 @@ impl Nic {
             responds,
         );
         self.ledger
-            .on_packet(departure.meta.tenant, departure.meta.again);
+            .on_packet(departure.meta.tenant, departure.meta.retransmitted);
         self.ports[usize::from(pair.port)]
             .rounds
             .on_sent(departure.meta.class, departure.meta.wire);
@@ -180,14 +180,14 @@ impl Nic {
     /// Charges a packet to the pacer of its queue pair, or to the enforcer; returns what it says of its sender, where
     /// receivers apportion. Requests for data are free: the rate is that of the data.
     #[inline]
-    fn charge(&mut self, now: Time, id: PairId, departure: &Departure) -> Option<Says> {
+    fn charge(&mut self, now: Time, id: PairId, departure: &Departure) -> Option<Declaration> {
         if departure.packet.opcode == Opcode::RcReadRequest {
             return None;
         }
         let size = Bytes::new(u64::from(departure.meta.wire));
         let pair = &self.pairs[id.index()];
         let mut says = None;
-        if self.ports[usize::from(pair.port)].overseen {
+        if self.ports[usize::from(pair.port)].arbitrated {
             let enforced;
             (enforced, says) = apportion::charge(self, now, id, departure);
             if enforced {
@@ -216,7 +216,7 @@ fn depart(
     outgoing: &Outgoing,
     responds: bool,
 ) -> Departure {
-    let again = outgoing.retransmitted;
+    let retransmitted = outgoing.retransmitted;
     let packet = outgoing.packet;
     let role = match responds {
         true => Role::Response,
@@ -227,11 +227,11 @@ fn depart(
         packet,
         meta: Meta {
             wire: sizes.data(packet.opcode, packet.payload.get() as u16),
-            again,
+            retransmitted,
             ..pair.meta(role)
         },
         from_responder: responds,
-        ends: outgoing.ends && !again && !responds,
+        ends: outgoing.ends && !retransmitted && !responds,
         ends_quantum: false,
     }
 }

@@ -232,7 +232,7 @@ pub(crate) struct QueuePair {
     /// Timeouts of acknowledgements, as far as they have been looked at.
     pub(crate) timeouts: u32,
     /// Whether the next reply counts as one that tells of a mark.
-    pub(crate) owes_mark: bool,
+    pub(crate) pending_mark: bool,
     /// Bytes that it has in flight, as they were counted last.
     pub(crate) in_flight: u64,
     /// What it has counted; acknowledgement timeouts only of times before it was reset.
@@ -271,7 +271,7 @@ impl QueuePair {
             established: false,
             round_trips: RoundTrips::default(),
             timeouts: 0,
-            owes_mark: false,
+            pending_mark: false,
             in_flight: 0,
             counters: Counters::default(),
         }

@@ -63,7 +63,7 @@ pub struct Setting {
     pub paced: bool,
     /// Whether switches tell each tenant something else, so that telemetry of different tenants can't be
     /// compared.
-    pub told_apart: bool,
+    pub per_tenant_feedback: bool,
 }
 
 /// A packet that a queue pair could send.
@@ -156,7 +156,7 @@ impl Enforcer {
     ) -> SenderId {
         let first = TenantId::new(0);
         let by_tenant = self.setting.scope == Scope::Tenant;
-        let told = by_tenant || self.setting.told_apart;
+        let told = by_tenant || self.setting.per_tenant_feedback;
         let owner = if told { tenant } else { first };
         let history = shared(&mut self.histories, owner, self.environment.base_rtt);
         let tenant = if by_tenant { tenant } else { first };

@@ -242,7 +242,7 @@ impl End {
         let at = self.at(now.max(at));
         let departure = self.nic.poll_transmit(at, 0)?;
         self.sent += 1;
-        self.retransmitted += u64::from(departure.meta.again);
+        self.retransmitted += u64::from(departure.meta.retransmitted);
         Some(departure)
     }
 

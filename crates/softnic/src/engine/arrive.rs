@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use fairlane_nic::{Arrival, Heard, Meta, PairId, Role};
+use fairlane_nic::{Arrival, Meta, PairId, Reception, Role};
 use fairlane_transport::{Extension, Packet, Placement, Service, State, Status};
 use fairlane_units::{Bytes, FlowId, TenantId, Time};
 use fairlane_wire::{
@@ -108,7 +108,7 @@ impl Engine {
         let measured = told.measured(pair, &transport, self.clock);
         if replies(role, &transport) {
             let extended = self.nic.pair(id).opening().extensions.read_feedback;
-            meta.marked = std::mem::take(&mut pair.owes_mark) || bth.becn && extended;
+            meta.marked = std::mem::take(&mut pair.pending_mark) || bth.becn && extended;
         }
         if measured.round_trip.is_some() || told.share.is_some() {
             figures::count_at(self, slot, |counters| told.count(&measured, counters));
@@ -159,7 +159,7 @@ impl Engine {
                 figures::count_at(self, slot, |counters| counters.rp_cnp_handled += 1);
                 if let Some(pair) = self.pairs.get_mut(slot) {
                     // A controller that hears marks in replies only, of an end that doesn't know that.
-                    pair.owes_mark = self.needs.marks && !self.needs.hears_cnps;
+                    pair.pending_mark = self.needs.marks && !self.needs.hears_cnps;
                 }
             }
             // Datagrams have no order.
@@ -195,12 +195,12 @@ impl Engine {
     }
 
     /// Hands a packet to the NIC with what it may act on.
-    fn hand_over(&mut self, now: Time, slot: u32, id: PairId, arrival: &Arrival<'_>) -> Heard {
+    fn hand_over(&mut self, now: Time, slot: u32, id: PairId, arrival: &Arrival<'_>) -> Reception {
         let Some(pair) = self.pairs.get(slot) else {
-            return Heard::default();
+            return Reception::default();
         };
         let Some(receives) = self.receives.get_mut(pair.receives) else {
-            return Heard::default();
+            return Reception::default();
         };
         let opcode = arrival.packet.opcode;
         if opcode.operation() == Kind::Send && opcode.position().begins() {

@@ -69,7 +69,7 @@ impl Engine {
             .read_feedback;
         if self.needs.round_trip && !stamped && departure.meta.role == Role::Request {
             let measured = packet.ack_request && packet.opcode != Opcode::RcReadRequest;
-            match departure.meta.again {
+            match departure.meta.retransmitted {
                 true => pair.round_trips.clear(),
                 false if measured => pair.round_trips.on_sent(packet.psn, self.clock),
                 false => {}
@@ -160,7 +160,7 @@ impl Engine {
         figures::count_at(self, departure.meta.flow.get(), |counters| {
             counters.port_xmit_data += words as u64;
             counters.sent_pkts += 1;
-            counters.completer_retry_err += u64::from(departure.meta.again);
+            counters.completer_retry_err += u64::from(departure.meta.retransmitted);
             counters.np_cnp_sent += u64::from(departure.meta.role == Role::Cnp);
         });
         if let Extension::Acknowledge(aeth) = departure.packet.extension {

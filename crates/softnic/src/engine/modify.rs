@@ -180,7 +180,7 @@ impl Engine {
             self.window.in_flight -= pair.in_flight;
             pair.in_flight = 0;
             pair.round_trips.clear();
-            (pair.timeouts, pair.owes_mark) = (0, false);
+            (pair.timeouts, pair.pending_mark) = (0, false);
             if pair.options.service.is_reliable() {
                 self.in_band.peers.leave(pair.peer.address);
             }

@@ -46,7 +46,7 @@ impl Nic {
             hops: arrival.measured.hops,
             telemetry: of_the_core(&self.settings, arrival),
         };
-        if self.ports[usize::from(self.pairs[id.index()].port)].overseen {
+        if self.ports[usize::from(self.pairs[id.index()].port)].arbitrated {
             let said = (arrival.meta.share, acknowledges(arrival), lost);
             apportion::hear(self, now, id, said);
             if self.pass_on(now, id, stream, &ack, lost) {
@@ -100,7 +100,7 @@ impl Nic {
     }
 
     /// Passes on that packets of a stream were lost.
-    pub(crate) fn hear_loss(&mut self, now: Time, id: PairId, stream: Stream, loss: Loss) {
+    pub(crate) fn on_loss(&mut self, now: Time, id: PairId, stream: Stream, loss: Loss) {
         if self.ports[usize::from(self.pairs[id.index()].port)]
             .apportion
             .is_some()
@@ -121,7 +121,7 @@ impl Nic {
     }
 
     /// Passes on a CNP. It doesn't say of which stream, and both have the same controller.
-    pub(crate) fn hear_cnp(&mut self, now: Time, id: PairId) {
+    pub(crate) fn on_cnp(&mut self, now: Time, id: PairId) {
         let pair = &mut self.pairs[id.index()];
         pair.marks = pair.marks.wrapping_add(1);
         if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
@@ -150,7 +150,7 @@ impl Nic {
         pair.timeouts = pair.timeouts.wrapping_add(1);
         self.ledger.all.timeouts += 1;
         if !asked {
-            self.hear_loss(now, id, Stream::Requests, Loss::Timeout);
+            self.on_loss(now, id, Stream::Requests, Loss::Timeout);
         }
         self.complete(id);
     }
