@@ -236,6 +236,53 @@ fn no_machine_and_no_registry_is_named() {
     assert_none(&lines_with(&REGISTRIES));
 }
 
+/// Words that leave open what a sentence of the documentation is about.
+const WITHOUT_SUBJECT: [&str; 7] = [
+    "The same ",
+    "That ",
+    "Those ",
+    "Of ",
+    "Whose",
+    "It ",
+    "So many ",
+];
+
+/// Files whose documentation is what users read in tables and help, beside the name that it is about.
+const TABLES: [&str; 5] = [
+    "crates/scenario/",
+    "crates/congestion/src/dasr/params.rs",
+    "crates/multipath/src/balancer/mod.rs",
+    "crates/softnic/src/counters.rs",
+    "crates/cli/src/args.rs",
+];
+
+/// A stranger reads a sentence of the documentation alone.
+#[test]
+fn sentences_of_documentation_name_their_subject() {
+    let mut found = Vec::new();
+    for (name, text) in &files() {
+        let is_code = name.starts_with("crates/") && name.ends_with(".rs");
+        let is_product = is_code && name.contains("/src/");
+        if !is_product || TABLES.iter().any(|table| name.starts_with(table)) {
+            continue;
+        }
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim_start();
+            let comment = line
+                .strip_prefix("/// ")
+                .or_else(|| line.strip_prefix("//! "));
+            let comment = comment.unwrap_or_default();
+            if let Some(word) = WITHOUT_SUBJECT
+                .iter()
+                .find(|word| comment.starts_with(**word))
+            {
+                found.push(format!("{name}:{number}: begins with \"{word}\""));
+            }
+        }
+    }
+    assert_none(&found);
+}
+
 /// Where the tests of a crate are one program, a file that it doesn't name would be run by nobody.
 #[test]
 fn every_file_of_tests_is_run() {

@@ -1,8 +1,8 @@
 //! More connections than NICs keep, all in use: every packet of anybody on the same NIC needs a fetch of
 //! its connection's state.
 //!
-//! That NICs fall off beyond their cache is known (Kalia et al., ATC 2016; DRUM (S0), figure 2c); here a
-//! tenant does it to those whom it shares a NIC with. No congestion control is in its way.
+//! NICs are known to fall off beyond their cache (Kalia et al., ATC 2016; DRUM (S0), figure 2c); here a tenant
+//! does it to those whom it shares a NIC with. No congestion control is in its way.
 
 use fairlane_scenario::{Error, HostSet, KeyValue, Loaded, Verb, Workload};
 use fairlane_units::{Bytes, Duration, NodeId, Time};

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 /// What became of an honest message, whole or in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Whose it is.
+    /// The tenant that sends the message.
     pub tenant: TenantId,
     /// Its payload.
     pub size: Bytes,

@@ -15,11 +15,11 @@ pub struct Measurement {
     /// Payload placed at receivers of the attacker's messages in the time in which it sends traffic of the
     /// attack's own, or else from the first start to the end of the run, over that time.
     pub goodput: Rate,
-    /// That payload.
+    /// The payload that `goodput` counts.
     pub placed: Bytes,
     /// The largest bandwidth-delay product of the fabric.
     pub bdp: Bytes,
-    /// The same rate of all other tenants together.
+    /// Payload placed at receivers of all other tenants' messages, over the same time.
     pub victims_goodput: Rate,
     /// What each side got while both had something to send; nothing if they never had at once.
     pub contention: Option<Contention>,
@@ -32,7 +32,7 @@ pub struct Measurement {
     pub jobs: BTreeMap<MessageId, Job>,
     /// Slowdown of the victims' messages.
     pub victims: Option<Tail>,
-    /// The same of those below one bandwidth-delay product.
+    /// Slowdown of the victims' messages below one bandwidth-delay product.
     pub short_victims: Option<Tail>,
     /// Slowdown of all tenants' messages below one bandwidth-delay product.
     pub short: Option<Tail>,
@@ -50,12 +50,12 @@ pub struct Contention {
     pub time: Duration,
     /// Payload of the attacker's messages placed in that time, over that time.
     pub attacker: Rate,
-    /// The same of all other tenants together.
+    /// Payload of all other tenants' messages placed in that time, over that time.
     pub victims: Rate,
 }
 
 impl Contention {
-    /// That of a run.
+    /// The contention in a run between `attacker` and all other tenants.
     pub fn of(results: &Results, attacker: TenantId) -> Option<Self> {
         let own = activity(results, |tenant| tenant == attacker)?;
         let others = activity(results, |tenant| tenant != attacker)?;
@@ -83,7 +83,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Of slowdowns in any order; nothing if there are none.
+    /// The tail of slowdowns in any order; nothing if there are none.
     pub fn of(slowdowns: Vec<f64>) -> Option<Self> {
         let messages = slowdowns.len();
         Spread::of(slowdowns).map(|spread| Self { spread, messages })
@@ -206,7 +206,7 @@ pub(crate) fn rate(bytes: Bytes, span: Duration) -> Rate {
 }
 
 impl Posts {
-    /// Those of a tenant in a run.
+    /// The posts of a tenant in a run.
     pub fn of(results: &Results, tenant: TenantId) -> Self {
         let own = || {
             let messages = results.messages.iter();

@@ -68,7 +68,7 @@ fn pairs(scene: &Scene<'_>, destinations: &[NodeId]) -> Vec<(NodeId, NodeId)> {
     scene.sources.iter().copied().flat_map(to).collect()
 }
 
-/// So many rounds are more than destinations can receive in a window.
+/// A number of rounds that is more than destinations can receive in a window.
 fn rounds(scene: &Scene<'_>, window: Window, outstanding: usize) -> Result<u64, Error> {
     let fastest = scene
         .destinations

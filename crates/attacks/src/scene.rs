@@ -207,7 +207,7 @@ impl<'a> Scene<'a> {
         self.rate(host).bytes_in(window.span()) + self.trip.bdp
     }
 
-    /// So many pieces of `size` are more than a host can send in a window, with `outstanding` of them
+    /// A number of pieces of `size` that is more than a host can send in a window, with `outstanding` of them
     /// under way at its end.
     ///
     /// # Errors

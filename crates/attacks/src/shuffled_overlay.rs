@@ -75,8 +75,8 @@ fn rings_of(scene: &Scene<'_>) -> Result<(Rings, usize), Error> {
     Ok((rings, lanes))
 }
 
-/// The same to long messages: pieces go to one destination after the other, the first to the message's
-/// own. All bytes are sent, but not to where they were meant to go: peers would have to forward them.
+/// Cuts long messages: pieces go to one destination after the other, the first to the message's own. All bytes
+/// are sent, but not to where they were meant to go: peers would have to forward them.
 pub(crate) fn cut(scene: &Scene<'_>, draft: &mut Draft) -> Result<(), Error> {
     let how = Cut::Pieces(scene.piece());
     let outstanding = scene.attack.outstanding.unwrap_or(OUTSTANDING);

@@ -21,7 +21,7 @@ pub struct Trial<'a> {
     pub attack: &'a Measurement,
     /// Which honest messages it has cut; empty if it is traffic of its own.
     pub cut: &'a [MessageId],
-    /// The same hosts honestly.
+    /// The run in which the same hosts send honestly.
     pub honest: &'a Measurement,
     /// Messages to random destinations at the attack's goodput, for attacks that rotate destinations.
     pub paced: Option<&'a Measurement>,
@@ -29,7 +29,7 @@ pub struct Trial<'a> {
     pub unpaced: Option<&'a Error>,
     /// The scenario without any attack.
     pub plain: &'a Measurement,
-    /// The same under scope `qp`.
+    /// The scenario without any attack, under scope `qp`.
     pub plain_qp: &'a Measurement,
 }
 
@@ -85,7 +85,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of the seeds for which there is a figure.
+    /// The estimate over the seeds that have a figure.
     #[expect(clippy::cast_precision_loss, reason = "a few seeds")]
     pub fn of(figures: impl IntoIterator<Item = Option<f64>>) -> Self {
         let figures: Vec<f64> = figures.into_iter().flatten().collect();
@@ -122,9 +122,9 @@ fn student(degrees: usize) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It neither gains nor harms by more than a tenth.
+    /// The attack neither gains nor harms by more than a tenth.
     Secure,
-    /// It gains or harms by more than a tenth.
+    /// The attack gains or harms by more than a tenth.
     Insecure,
     /// The seeds don't tell.
     Unknown,
@@ -149,8 +149,8 @@ impl Verdict {
         }
     }
 
-    /// That of a figure whose 95 % confidence interval lies on one side of what `is_beyond`. A seed without a figure
-    /// could be the one that fails. One seed has no interval, and counts for what it is.
+    /// The verdict on a figure whose 95 % confidence interval lies on one side of what `is_beyond`. A seed without a figure could
+    /// be the one that fails. One seed has no interval, and counts for what it is.
     fn of(figure: Estimate, seeds: usize, is_beyond: impl Fn(f64) -> bool) -> Self {
         let Some(mean) = figure.mean else {
             return Self::Unknown;
@@ -163,7 +163,7 @@ impl Verdict {
         }
     }
 
-    /// That of two figures, both of which must be secure.
+    /// The verdict on two figures, both of which must be secure.
     const fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Insecure, _) | (_, Self::Insecure) => Self::Insecure,
@@ -187,13 +187,13 @@ pub struct Row {
     pub gain: Option<f64>,
     /// 99th percentile of the victims' slowdown over that in the honest run.
     pub victims_p99_ratio: Option<f64>,
-    /// The same of the 99.9th percentile.
+    /// 99.9th percentile of the victims' slowdown over that in the honest run.
     pub victims_p999_ratio: Option<f64>,
     /// 99.9th percentile of the slowdown of short messages without attack, over that under scope `qp`.
     pub short_flow_penalty: Option<f64>,
     /// Whether the attack neither gains nor harms by more than a tenth; nothing where that isn't known.
     pub secure: Option<bool>,
-    /// The same in a word.
+    /// The value of `secure` in a word.
     pub verdict: Verdict,
     /// What victims are compared with for `verdict`: `honest` or `paced`.
     pub decided_by: &'static str,
@@ -219,7 +219,7 @@ pub struct Row {
     pub victims_goodput_ratio_ci: Option<f64>,
     /// How many seeds have a `victims_goodput_ratio`.
     pub victims_goodput_ratio_n: usize,
-    /// The same over that in the paced run.
+    /// Victims' goodput in the time of contention over that in the paced run.
     pub victims_goodput_vs_paced: Option<f64>,
     /// Confidence of `victims_goodput_vs_paced`.
     pub victims_goodput_vs_paced_ci: Option<f64>,
@@ -244,13 +244,13 @@ pub struct Row {
     /// Median of the victims' slowdown over that beside an honest tenant that sends as much to random
     /// destinations.
     pub victims_p50_vs_paced: Option<f64>,
-    /// The same of the 99th percentile.
+    /// 99th percentile of the victims' slowdown over that in the paced run.
     pub victims_p99_vs_paced: Option<f64>,
     /// Confidence of `victims_p99_vs_paced`.
     pub victims_p99_vs_paced_ci: Option<f64>,
     /// How many seeds have a `victims_p99_vs_paced`.
     pub victims_p99_vs_paced_n: usize,
-    /// The same of the 99.9th percentile.
+    /// 99.9th percentile of the victims' slowdown over that in the paced run.
     pub victims_p999_vs_paced: Option<f64>,
     /// How many seeds have a `victims_p999_vs_paced`.
     pub victims_p999_vs_paced_n: usize,
@@ -278,7 +278,7 @@ pub struct Row {
 pub struct Rates {
     /// Microseconds in which attacker and victims both have something to send, under attack.
     pub contention_us: Option<f64>,
-    /// The same in the honest run.
+    /// Microseconds in which attacker and victims both have something to send, in the honest run.
     pub honest_contention_us: Option<f64>,
     /// The attacker's goodput under attack in Gb/s.
     pub goodput_gbps: Option<f64>,
@@ -288,7 +288,7 @@ pub struct Rates {
     pub paced_gbps: Option<f64>,
     /// All victims' goodput under attack.
     pub victims_gbps: Option<f64>,
-    /// The same in the honest run.
+    /// All victims' goodput in the honest run.
     pub victims_honest_gbps: Option<f64>,
 }
 
@@ -423,7 +423,7 @@ impl Decision {
 /// Figures of trials, each over all of them.
 struct Figures<'a> {
     trials: &'a [Trial<'a>],
-    /// Those of the victims' messages that are compared.
+    /// Slowdowns of the victims' messages that are compared.
     of_victims: fn(&Measurement) -> Option<&Tail>,
 }
 
@@ -458,7 +458,7 @@ impl<'a> Figures<'a> {
         self.over(|trial| ratio(of(trial.attack), of(trial.honest), pick))
     }
 
-    /// The same over that in the paced run.
+    /// Slowdown of victims under attack over that in the paced run.
     fn paced(&self, pick: Pick) -> Estimate {
         let of = self.of_victims;
         self.over(|trial| ratio(of(trial.attack), of(trial.paced?), pick))

@@ -68,7 +68,7 @@ pub(crate) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Of a host with an egress row and a poll row.
+    /// The parts of a host with an egress row and a poll row.
     pub(crate) fn new(host: &'a Host<'a>) -> Result<Self, Error> {
         host.check()?;
         for row in &host.rows {

@@ -1,7 +1,7 @@
 //! Dual decomposition, the baseline of the DRUM paper: throughput utility under the egress capacity
 //! alone, with a price that follows the excess by small steps.
 //!
-//! It is the standard problem of network utility maximisation, not (1) of the paper, which is unbounded.
+//! This is the standard problem of network utility maximisation, not (1) of the paper, which is unbounded.
 
 use fairlane_drum::{Error, Host};
 

@@ -1,8 +1,8 @@
 //! The problem as the DRUM paper prints it, with logarithmic constraints `sum log x <= q` and
 //! `sum log z <= c`, for reproduction only.
 //!
-//! It isn't convex, and unbounded in the paper's own setting: what corrected updates find is a stationary
-//! point at best, which [`Finding`] says. For alpha of at least 1 the problem is convex in the logarithms
+//! The problem isn't convex, and unbounded in the paper's own setting: what corrected updates find is a
+//! stationary point at best, which [`Finding`] says. For alpha of at least 1 the problem is convex in the logarithms
 //! of the rates, and [`solve_logarithmic`] solves it.
 
 use fairlane_drum::{Error, Place};
@@ -24,7 +24,7 @@ pub struct PaperHost<'a> {
     pub latency_weight: &'a [f64],
     /// Completions for each work request.
     pub completions: &'a [f64],
-    /// Whose throughput counts.
+    /// Which applications' throughput counts.
     pub selected: &'a [bool],
     /// Limit of `sum log x`.
     pub q: f64,

@@ -1,9 +1,9 @@
 //! Imports cases of ConWeave's ns-3 simulator: a configuration with its topology and flow files.
 //!
-//! That simulator descends from HPCC's. Hosts, DCQCN and marking are the same, and the keys for them are read by
-//! [`hpcc`](crate::hpcc); switches, load balancing and the flow file aren't. A case becomes a scenario of profile `exact`
-//! with that simulator's packet sizes, since its switches are nobody's profile here; what the two models don't have in common is
-//! noted. As there, every key is honoured, noted as without effect, or refused by name.
+//! ConWeave's simulator descends from HPCC's. Hosts, DCQCN and marking are the same, and the keys for them are read by
+//! [`hpcc`](crate::hpcc); switches, load balancing and the flow file aren't. A case becomes a scenario of profile `exact` with
+//! ConWeave's packet sizes, since its switches are nobody's profile here; what the two models don't have in common is noted. As
+//! in `hpcc`, every key is honoured, noted as without effect, or refused by name.
 
 use std::path::Path;
 

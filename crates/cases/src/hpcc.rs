@@ -24,7 +24,7 @@ pub(crate) use self::keys::source_of;
 
 use crate::imported::{Case, Imported, Traffic, name_files, stem};
 
-/// Whose cases these are.
+/// The simulator that these cases come from.
 const ORIGIN: &str = "HPCC's ns-3 simulator";
 
 /// Imports the case of the configuration at `config`.

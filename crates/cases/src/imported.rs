@@ -36,7 +36,7 @@ impl Traffic {
 /// A case, ready to be written as a scenario with its side files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// Whose case it was, in words.
+    /// The simulator that the case comes from, in words.
     pub origin: &'static str,
     /// The scenario, resolved; its files are `topology.txt` and `flows.txt` until [`Imported::write`] names
     /// them after the case.

@@ -35,7 +35,7 @@ impl Failure {
         }
     }
 
-    /// The same error with its place in front.
+    /// Puts a place in front of the error's message.
     #[must_use]
     pub(crate) fn within(mut self, place: &str) -> Self {
         if let Self::Error { message, .. } = &mut self {
@@ -44,7 +44,7 @@ impl Failure {
         self
     }
 
-    /// The same error with a remedy; one that it already has is kept.
+    /// Adds a remedy to the error; one that it already has is kept.
     #[must_use]
     pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
         if let Self::Error { hint, .. } = &mut self
@@ -55,7 +55,7 @@ impl Failure {
         self
     }
 
-    /// The same interruption with other words: something is kept.
+    /// Replaces the words of an interruption: something is kept.
     #[must_use]
     pub(crate) fn kept(mut self, text: String) -> Self {
         if let Self::Interrupted { words, .. } = &mut self {

@@ -22,9 +22,9 @@ pub enum State {
     Established,
     /// DREQ is sent, and repeated.
     DreqSent,
-    /// It is over; late packets may come.
+    /// The connection is over; late packets may come.
     TimeWait,
-    /// It never came to be; repeated messages of the peer are answered as the first.
+    /// The connection never came to be; repeated messages of the peer are answered as the first.
     Refused,
     /// SIDR_REQ is sent, and repeated.
     SidrReqSent,

@@ -22,7 +22,7 @@ use crate::table::Table;
 /// Connection management of one port: it opens, holds and ends connections by exchanging MADs with managers of other
 /// ports.
 ///
-/// It reads no clock and does no IO. Whoever drives it gives it MADs that come ([`on_mad`](Self::on_mad)) and says when
+/// A manager reads no clock and does no IO. Whoever drives it gives it MADs that come ([`on_mad`](Self::on_mad)) and says when
 /// the [`deadline`](Self::deadline) has passed ([`on_timeout`](Self::on_timeout)); after each call it takes what is to be sent
 /// ([`poll_transmit`](Self::poll_transmit)) and what has happened ([`poll_event`](Self::poll_event)) until there is no more.
 #[derive(Clone, Debug)]

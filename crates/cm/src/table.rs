@@ -30,7 +30,7 @@ pub(crate) struct Table {
     by_name: BTreeMap<RemoteName, ConnectionId>,
     by_pair: BTreeMap<RemotePair, ConnectionId>,
     deadlines: BTreeSet<(Time, ConnectionId)>,
-    /// Those that nobody may miss, the oldest first; some of them are gone.
+    /// Connections that nobody misses, the oldest first; some of them are gone.
     dispensable: VecDeque<ConnectionId>,
     next: u32,
     most: usize,

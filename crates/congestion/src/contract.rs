@@ -89,7 +89,7 @@ pub struct Needs {
     pub telemetry: bool,
     /// Switches mark packets, and receivers tell the sender.
     pub marks: bool,
-    /// It also works if receivers tell the sender of marks by CNPs, fewer than there are marks.
+    /// The algorithm also works if receivers notify the sender of marks by CNPs, fewer than there are marks.
     pub hears_cnps: bool,
     /// Round-trip times and hops are measured packet by packet.
     pub round_trip: bool,

@@ -87,7 +87,7 @@ pub struct Nscc {
     config: Arc<Config>,
     line_rate: Rate,
     mtu: f64,
-    /// Of the base round-trip time that was configured, whatever is measured.
+    /// Target queueing delay: a multiple of the base round-trip time that was configured, whatever is measured.
     target: Duration,
     /// An increase by so many bytes in the reference network is one by a packet here.
     step: f64,

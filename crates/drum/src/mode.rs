@@ -47,7 +47,7 @@ pub struct Options {
 const FEW: usize = 100;
 
 impl Options {
-    /// The same for a search that ends soon or never: where it doesn't, another method takes over.
+    /// These options with the iteration limit of Newton's method before falling back to the interior-point method.
     pub(crate) fn briefly(&self) -> Self {
         Self {
             iterations: self.iterations.min(FEW),

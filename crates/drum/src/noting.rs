@@ -1,4 +1,4 @@
-//! What was answered last: at the end of a search these are the rates asked for.
+//! Keeps the last primal iterate: the result, if the line search accepts it and ends.
 
 use core::cell::{Ref, RefCell};
 

@@ -14,11 +14,11 @@ use crate::vector::widest;
 /// Sums over the applications' answers to prices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pass<const R: usize> {
-    /// Of `w U(x)`.
+    /// Sum of `w U(x)`.
     pub(crate) throughput: f64,
-    /// Of `-kappa/2 x^-2`.
+    /// Sum of `-kappa/2 x^-2`.
     pub(crate) latency: f64,
-    /// Of each row's use, in the row's unit.
+    /// Use of each row, in the row's unit.
     pub(crate) usage: [f64; R],
     /// `-d usage / d prices`.
     pub(crate) response: [[f64; R]; R],

@@ -148,7 +148,8 @@ impl Problem {
         Self::with_bounds(host, members, bounded)
     }
 
-    /// The same, with columns of bounds if it is `bounded`; if it isn't, nobody may have any.
+    /// The problem of `members`, with columns of bounds if it is `bounded`. If it isn't, no application may have
+    /// any: debug builds don't check this either, and the search ignores such bounds.
     pub(crate) fn with_bounds(
         host: &Host<'_>,
         members: impl ExactSizeIterator<Item = Member> + Clone,

@@ -25,9 +25,9 @@ const ROUNDING: f64 = 1e-14;
 pub(crate) enum State {
     /// Nothing.
     Free,
-    /// It is selected.
+    /// The item is selected.
     In,
-    /// It isn't.
+    /// The item isn't selected.
     Out,
 }
 

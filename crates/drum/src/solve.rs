@@ -19,7 +19,7 @@ use crate::{interior, max_min, timeshare, topk};
 /// What is wrong with the problem, and where.
 ///
 /// # Determinism
-/// The same problem has the same solution, bit for bit, on every machine.
+/// Equal problems have equal solutions, bit for bit, on every machine.
 pub fn solve(host: &Host<'_>, mode: &Mode<'_>, options: &Options) -> Result<Solution, Error> {
     resolve(host, mode, options, &[])
 }

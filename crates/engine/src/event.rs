@@ -98,7 +98,7 @@ impl Event {
 
     /// The low `bits`, fewer than 64, of the time and as many of the key's high bits as there is room
     /// for: it orders events whose times are otherwise the same, but for some that it can't tell apart.
-    /// It isn't zero.
+    /// This number isn't zero.
     #[inline]
     pub(crate) const fn abridged(&self, bits: u32) -> u64 {
         let place = match bits {

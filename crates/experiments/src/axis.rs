@@ -114,7 +114,7 @@ impl TryFrom<Written> for Axis {
 }
 
 impl Axis {
-    /// The same with those of its values that have one of `names`.
+    /// The axis with only the values that have one of `names`.
     ///
     /// # Errors
     /// The name that no value has.

@@ -61,12 +61,12 @@ pub(crate) fn means(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Whose figures a condition is about.
+/// The runs whose figures a condition is about.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place<'a> {
-    /// Those of the runs that it names.
+    /// The runs that the condition names.
     Named,
-    /// Those of the same runs at a value of an open setting, with which their names begin.
+    /// The named runs at a value of an open setting, with which their names begin.
     At(&'a str),
 }
 
@@ -156,8 +156,8 @@ fn values(rows: &Rows, places: &[(usize, usize)]) -> impl Iterator<Item = Option
     places.iter().map(value)
 }
 
-/// Of the values that are meant the least likely, or the part of them that is `within`; those that aren't defined
-/// don't count if `defined` says so.
+/// The least likely of the values that are meant, or the part of them that is `within`; those that aren't defined don't count if
+/// `defined` is set.
 fn of_several(rows: &Rows, condition: &Condition, meant: &[(usize, usize)]) -> Option<f64> {
     let counted = values(rows, meant).filter(|value| value.is_some() || !condition.defined);
     match condition.within {
@@ -196,7 +196,7 @@ fn is_published(rows: &Rows, name: &str) -> bool {
     rows.columns.iter().any(|column| beside(column) == name)
 }
 
-/// Of values the one that is the least likely to be as it must be, if all are defined.
+/// The value that is the least likely to be as it must be, if all are defined.
 fn least_likely(values: impl Iterator<Item = Option<f64>>, wanted: Wanted) -> Option<f64> {
     let values: Option<Vec<f64>> = values.collect();
     let worse = |one, other| wanted.worse(one, other);

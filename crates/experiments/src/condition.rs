@@ -13,9 +13,9 @@ pub(crate) const PUBLISHED: &str = "published";
 pub(crate) struct Condition {
     /// What, in words.
     pub(crate) name: String,
-    /// Whose value: `run/metric`.
+    /// The figure to check: `run/metric`.
     pub(crate) value: String,
-    /// Over whose value; [`PUBLISHED`] means the published number of the same run and metric.
+    /// The figure that it is divided by; [`PUBLISHED`] means the published number of the same run and metric.
     pub(crate) over: Option<String>,
     /// The published value.
     pub(crate) published: Option<f64>,
@@ -63,7 +63,7 @@ impl Wanted {
         }
     }
 
-    /// Of two figures the one that is less likely to be as it must be.
+    /// The one of two figures that is less likely to be as it must be.
     pub(crate) fn worse(self, one: f64, other: f64) -> f64 {
         match self {
             Self::Target { relation, .. } => match relation {
@@ -124,13 +124,13 @@ pub enum Verdict {
     /// The target is met.
     #[serde(rename = "pass")]
     Pass,
-    /// It isn't, or there is no figure.
+    /// The target isn't met, or there is no figure.
     #[serde(rename = "fail")]
     Fail,
     /// The figure is the published one, within its tolerance.
     #[serde(rename = "reproduced")]
     Reproduced,
-    /// It isn't, or there is no figure.
+    /// The figure isn't within the tolerance of the published one, or there is no figure.
     #[serde(rename = "not reproduced")]
     NotReproduced,
 }

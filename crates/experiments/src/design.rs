@@ -57,7 +57,7 @@ impl Design {
             .try_fold(1u64, u64::checked_mul)
     }
 
-    /// The same with another axis in front: it varies slowest, and names of runs begin with its values.
+    /// The design with another axis in front: it varies slowest, and names of runs begin with its values.
     pub(crate) fn with(&self, axis: Axis) -> Self {
         let mut design = self.clone();
         design.axes.insert(0, axis);

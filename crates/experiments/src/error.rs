@@ -31,7 +31,7 @@ impl Error {
         }
     }
 
-    /// The same with its place in front.
+    /// Puts a place in front of the error's message.
     #[must_use]
     pub(crate) fn within(mut self, place: &str) -> Self {
         self.message = format!("{place}: {}", self.message);

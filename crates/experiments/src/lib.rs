@@ -102,7 +102,7 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
     ALL.iter().find(|experiment| experiment.name == name)
 }
 
-/// Those that a name is for: `all`, one of the program's, or the path of a folder.
+/// The experiments that a name is for: `all`, one of the program's, or the path of a folder.
 ///
 /// # Errors
 /// If there is none.

@@ -32,7 +32,7 @@ pub(crate) struct Metric {
     /// The size that `extrapolated` is about.
     #[serde(default)]
     pub(crate) size: Option<Bytes>,
-    /// Of `goodput` and shares only what is placed before this time.
+    /// Only what is placed before this time, for `goodput` and shares.
     #[serde(default)]
     pub(crate) until: Option<fairlane_units::Duration>,
     /// The node that `path_share` is about.
@@ -44,7 +44,7 @@ pub(crate) struct Metric {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Limit {
-    /// So many bytes.
+    /// A number of bytes.
     Size(Bytes),
     /// A word.
     Word(LimitWord),
@@ -86,13 +86,13 @@ pub(crate) enum Quantity {
     Goodput,
     /// A tenant's part of what is placed at receivers.
     Share,
-    /// That over the tenant's part by weight.
+    /// The tenant's goodput divided by its weighted share.
     WeightShare,
     /// From the first start to the last finish of the pieces of an honest message (us).
     JobTime,
     /// Payload of an honest message that has arrived over that time (Gb/s).
     JobRate,
-    /// That payload over that time, both summed over messages (Gb/s).
+    /// Arrived payload over job time, both summed over honest messages (Gb/s).
     JobGoodput,
     /// From the beginning of a collective to its end (us).
     Collective,
@@ -122,13 +122,13 @@ pub(crate) enum Quantity {
     Stalled,
     /// Base round trips until rates are fair for good after the last message of a workload begins.
     Join,
-    /// The same after the last of them ends.
+    /// Base round trips until rates are fair for good after the last message of a workload ends.
     Leave,
     /// What a message of a size would take, on the line through the smallest and the largest that completed (us).
     Extrapolated,
     /// Processor time of the libraries that divide messages among paths (us).
     Cpu,
-    /// That over the time from the first start to the last finish.
+    /// Processor time of the libraries that divide messages among paths, over the time from the first start to the last finish.
     CpuShare,
     /// The largest chunk that limiters allowed at the end, mean of the paths that carried some (B).
     ChunkLimit,
@@ -138,7 +138,7 @@ pub(crate) enum Quantity {
     Again,
     /// How often paths were given up for a while.
     Quarantines,
-    /// Of the chunks of messages that paths carried, the part that passed a node.
+    /// The part of all carried chunks of messages that passed a node.
     PathShare,
 }
 

@@ -96,7 +96,7 @@ impl OpenSettings {
         }
     }
 
-    /// Those of `names` of runs that conditions are about.
+    /// The names of runs, among `names`, that conditions are about.
     pub(crate) fn runs<'a>(conditions: &[&Condition], names: &'a [String]) -> BTreeSet<&'a str> {
         let places = conditions
             .iter()

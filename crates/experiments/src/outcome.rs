@@ -183,7 +183,7 @@ impl Rows {
         Ok(to_csv(header.chain(self.rows.iter().map(cells)))?)
     }
 
-    /// The same by columns: of counts if all cells are, of numbers if all are or are nothing, else of words.
+    /// The table by columns: of counts if all cells are, of numbers if all are or are nothing, else of words.
     pub fn frame(&self) -> Frame {
         let column = |(at, name): (usize, &String)| {
             let cells = || self.rows.iter().filter_map(move |row| row.get(at));

@@ -29,7 +29,7 @@ pub(crate) fn share(results: &Results, metric: &Metric) -> Option<f64> {
     (total > 0.0).then(|| own / total)
 }
 
-/// That over the part that is the tenant's by weight.
+/// The tenant's part of what all get, divided by its part of all weights.
 pub(crate) fn weight_share(results: &Results, metric: &Metric) -> Option<f64> {
     let number = tenant(results, metric)?;
     let weights: f64 = results.tenants.iter().map(|tenant| tenant.weight).sum();

@@ -37,7 +37,7 @@ pub(crate) fn figure(results: &Results, of: Quantity) -> Option<f64> {
     }
 }
 
-/// Of the chunks that paths carried, the part that passed a node; nothing if switches choose packet by packet.
+/// The part of all carried chunks that passed a node; nothing if switches choose packet by packet.
 pub(crate) fn path_share(results: &Results, node: u32) -> Option<f64> {
     let paths = &results.multipath.as_ref()?.paths;
     let (mut passed, mut all) = (0.0, 0.0);

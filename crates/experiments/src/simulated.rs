@@ -141,7 +141,7 @@ fn measured_columns(manifest: &Manifest) -> Vec<String> {
     names.flat_map(with_confidence).collect()
 }
 
-/// Those, and a column for each ratio.
+/// The measured columns, and the columns of each ratio.
 pub(crate) fn columns(manifest: &Manifest) -> Vec<String> {
     let ratios = manifest.ratios.iter().flat_map(Ratio::columns);
     measured_columns(manifest)

@@ -57,7 +57,7 @@ pub struct Finding {
     pub kind: Kind,
     /// Message time that it cost, in nanoseconds; nothing for a fact.
     pub time_ns: Option<f64>,
-    /// That over the time that all messages took.
+    /// `time_ns` over the time that all messages took.
     pub share: Option<f64>,
     /// What, in a sentence.
     pub what: String,
@@ -86,15 +86,15 @@ pub struct Place {
     pub bytes: u64,
     /// Its use over the time in which anything was under way.
     pub usage: f64,
-    /// The same in each of up to ten equal parts of the time series.
+    /// The link's use in each of up to ten equal parts of the time series.
     pub usage_over_time: Vec<f64>,
-    /// That of the links that are parallel to it for those messages, from the least used; empty if there are none.
+    /// Use of the links parallel to it for the message held up most, from the least used; empty if there are none.
     pub parallel_usage: Vec<f64>,
     /// Messages that it held up.
     pub messages: u64,
     /// Pairs of hosts that these were between.
     pub pairs: u64,
-    /// Those that it held up most, such as `0->19 (10 MB)`.
+    /// Messages that it held up most, such as `0->19 (10 MB)`.
     pub most: Vec<String>,
 }
 

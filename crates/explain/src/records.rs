@@ -109,16 +109,16 @@ pub struct Settings {
 /// Keys that make links faster; which ones there are depends on the kind of topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkKeys {
-    /// Of hosts' links.
+    /// Key for the rate of hosts' links.
     pub host: &'static str,
-    /// Of links between switches.
+    /// Key for the rate of links between switches.
     pub fabric: &'static str,
     /// Whether `topology.planes` gives hosts more links.
     pub planes: bool,
 }
 
 impl Default for LinkKeys {
-    /// Those of a leaf-spine or a fat-tree.
+    /// The keys of a leaf-spine or a fat-tree.
     fn default() -> Self {
         Self {
             host: "topology.host_link.rate",
@@ -175,7 +175,7 @@ impl Costs {
 
 /// A path between two hosts, over all connections between them.
 ///
-/// It is read from a row of `paths.csv`, whose columns are called as its fields.
+/// A path is read from a row of `paths.csv`, whose columns are called as its fields.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Path {
     /// The host that posts.
@@ -219,7 +219,7 @@ impl Way {
 }
 
 impl From<Vec<u32>> for Way {
-    /// That over the first link between each node and the next.
+    /// The way over the first link between each node and the next.
     fn from(nodes: Vec<u32>) -> Self {
         Self {
             indices: vec![0; nodes.len().saturating_sub(1)],

@@ -21,7 +21,7 @@ pub(crate) struct Chosen {
     ports: Vec<u32>,
     /// By port, most bytes waiting since the last row here, up to the last row of all ports.
     since_chosen: Vec<u64>,
-    /// The same the other way round.
+    /// By port, most bytes waiting since the last row of all ports, up to the last row here.
     since_all: Vec<u64>,
 }
 

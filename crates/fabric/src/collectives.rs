@@ -114,7 +114,7 @@ impl Whole {
 
 /// Steps of training and of traces, and rounds of several collectives.
 struct Wholes {
-    /// Of each workload whose steps are recorded, the rank by host.
+    /// The rank by host, for each workload whose steps are recorded.
     ranks: BTreeMap<u32, BTreeMap<NodeId, u32>>,
     /// By workload and step.
     all: BTreeMap<(u32, u32), Whole>,

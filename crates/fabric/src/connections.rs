@@ -28,7 +28,7 @@ pub(crate) struct Posted {
     pub(crate) start: Time,
     /// Completion time alone on the fabric, least of the paths that it had.
     pub(crate) ideal: Option<Duration>,
-    /// The same if the message is moved under way, where it may be.
+    /// Completion time alone on the fabric if the message is moved under way, where it may be.
     pub(crate) moved: Option<Duration>,
     /// Where it begins in the stream of its connection.
     pub(crate) begins: Bytes,

@@ -22,14 +22,14 @@ pub(crate) struct Controls {
 #[derive(Clone, Debug)]
 struct Other {
     congestion: Congestion,
-    /// Those of a fabric on which it is the only one: packets have other sizes.
+    /// The rules of a fabric on which it is the only congestion control: packets have other sizes.
     rules: Rules,
     /// Round trips of its packets, once they are known.
     baseline: Option<Baseline>,
 }
 
 impl Controls {
-    /// Those of a scenario. Of `all`, the rules of the fabric, it asks for what each needs of switches and links.
+    /// The controls of a scenario. What each needs of switches and links is added to `all`, the rules of the fabric.
     pub(crate) fn new(scenario: &Scenario, all: &mut Rules) -> Result<Self, Error> {
         let mut controls = Self::default();
         for (index, workload) in scenario.workload.iter().enumerate() {

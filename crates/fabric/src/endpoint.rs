@@ -125,9 +125,9 @@ pub(crate) struct OpenPair {
 /// What a thread is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// It writes the work requests of a channel.
+    /// The thread writes the work requests of a channel.
     Post(u32),
-    /// It takes the completion of a channel.
+    /// The thread takes the completion of a channel.
     Reap(u32),
 }
 
@@ -181,7 +181,7 @@ pub(crate) struct Channel {
     pub(crate) left: Option<u32>,
     /// The operations of the present batch.
     pub(crate) batch: Vec<u32>,
-    /// Those of them that haven't ended.
+    /// Operations of the batch that haven't ended.
     pub(crate) outstanding: u32,
     /// Mean size, for whoever schedules.
     pub(crate) mean: f64,

@@ -13,9 +13,9 @@ pub(crate) struct Change {
 /// Changes of links.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
-    /// Those still to come, the next one last.
+    /// Changes still to come, the next one last.
     changes: Vec<Change>,
-    /// Those that have come, in order.
+    /// Changes that have come, in order.
     pub(crate) past: Vec<Change>,
 }
 

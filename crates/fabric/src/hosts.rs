@@ -79,7 +79,7 @@ impl Hosts {
         &self.nics[host.index()]
     }
 
-    /// The same, to have it do something.
+    /// The NIC of a host, to have it do something.
     #[inline]
     pub(crate) fn nic_mut(&mut self, host: HostId) -> &mut AttachedNic {
         &mut self.nics[host.index()]
@@ -100,7 +100,7 @@ impl Hosts {
         all
     }
 
-    /// The same of a tenant, if there are several.
+    /// What all NICs have counted for a tenant, if there are several.
     pub(crate) fn heard_by(&self, tenant: usize) -> fairlane_nic::Tally {
         let mut all = fairlane_nic::Tally::default();
         let tallies = self.nics.iter().map(|nic| &nic.core.ledger().tallies);

@@ -15,7 +15,7 @@ pub(crate) type Paths = [Vec<Vec<Link>>; 2];
 /// The paths that a flow's packets take.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ways {
-    /// Those that they may take at all; if the flow may be moved, those that they take if it isn't.
+    /// Paths that they may take at all; if the flow may be moved, paths that they take if it isn't.
     pub(crate) known: Paths,
     /// If it may be moved, all that they may take.
     pub(crate) any: Paths,
@@ -58,7 +58,7 @@ pub(crate) fn bound([there, back]: &Paths, work: &Work, rules: &Rules) -> Option
     any.then(|| spread::ideal([there, back], work, rules))
 }
 
-/// The same if the message is divided into packets of any size.
+/// Like [`bound`], for a message that is divided into packets of any size.
 pub(crate) fn bound_divided([there, back]: &Paths, work: &Work, rules: &Rules) -> Option<Duration> {
     let any = !there.is_empty() && !back.is_empty();
     any.then(|| spread::divided([there, back], work, rules))

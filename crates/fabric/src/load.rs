@@ -26,7 +26,7 @@ pub struct TierLoad {
     pub capacity_gbps: f64,
     /// Payload that they are offered together.
     pub offered_gbps: f64,
-    /// The same over their rate.
+    /// Offered payload over the rate of all these links.
     pub share: f64,
     /// The link that is offered most for its rate.
     pub worst: LinkLoad,
@@ -238,7 +238,7 @@ struct Group {
     hosts: Vec<NodeId>,
     /// What its hosts send to any single destination.
     each: f64,
-    /// The same of those among them that are destinations, which send nothing to themselves.
+    /// The part of `each` from hosts that are destinations too, which send nothing to themselves.
     own: f64,
     /// How many of them are destinations.
     destinations: f64,

@@ -29,18 +29,18 @@ pub enum Paths {
 pub struct PathPreview {
     /// UDP source port of the data.
     pub source_port: u16,
-    /// That of data.
+    /// The path of data.
     pub forward: Path,
-    /// That of acknowledgements.
+    /// The path of acknowledgements.
     pub reverse: Path,
 }
 
 /// Paths of equal length, among which switches choose packet by packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnyPath {
-    /// Those that data may take.
+    /// Paths that data may take.
     pub forward: Vec<Path>,
-    /// Those that acknowledgements may take.
+    /// Paths that acknowledgements may take.
     pub reverse: Vec<Path>,
     /// Whether there are more in either direction than are listed.
     pub more: bool,
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Ways {
 }
 
 impl Ways {
-    /// Those of a scenario's fabric as it is at the start.
+    /// The ways through a scenario's fabric as it is at the start.
     ///
     /// # Errors
     /// If the fabric is unsound.

@@ -58,7 +58,7 @@ impl Precedence {
         }
     }
 
-    /// Those that wait for a node, or for the message that it joins.
+    /// The nodes that wait for a node, or for the message that it joins.
     pub(crate) fn successors(
         &self,
         specs: &[MessageSpec],

@@ -23,7 +23,7 @@ pub struct Results {
     pub ports: Vec<PortInfo>,
     /// Time series of the ports.
     pub series: PortSeries,
-    /// That of chosen ports, if `output.ports` names any.
+    /// Time series of chosen ports, if `output.ports` names any.
     pub chosen: Option<ChosenPorts>,
     /// What the network said.
     pub signals: Signals,
@@ -107,7 +107,7 @@ pub struct PathRecord {
     pub quarantines: u64,
     /// Connections in which another path was used in its place at the end, as both take the same way.
     pub twins: u64,
-    /// That path, in the last connection.
+    /// The path that was used in its place, in the last connection.
     pub twin_of: Option<PathId>,
     /// Mean of what connections knew of its round trip at the end.
     pub round_trip: Option<Duration>,
@@ -319,13 +319,13 @@ pub struct Signals {
 pub struct Deflections {
     /// How often a switch moved a flow to another port.
     pub forks: u64,
-    /// Those of them to a way down and up again.
+    /// Moves to a way down and up again.
     pub detours: u64,
     /// Packets whose flow a switch had no room for in its table when it would have considered a move.
     pub refused: u64,
     /// Tails that switches sent.
     pub tails: u64,
-    /// Those of them that had been sent before, and weren't answered in time.
+    /// Tails that had been sent before, and weren't answered in time.
     pub tails_again: u64,
     /// Answers to tails that the last switches sent.
     pub clears: u64,
@@ -358,7 +358,7 @@ pub struct Totals {
     pub first_start: Time,
     /// Packets put on links: data, acknowledgements, CNPs and pause frames, once per hop.
     pub transmissions: u64,
-    /// Those of them that were no pause frames.
+    /// Packets put on links that were no pause frames, once per hop.
     pub message_transmissions: u64,
     /// Events handled.
     pub events: u64,
@@ -440,7 +440,7 @@ pub struct TenantRecord {
     pub weight: f64,
     /// Payload placed at receivers of its messages.
     pub placed: Bytes,
-    /// Of that, bytes in each interval of [`PortSeries`](crate::PortSeries).
+    /// Payload placed, in bytes, in each interval of [`PortSeries`](crate::PortSeries).
     pub placed_series: Vec<u64>,
 }
 

@@ -39,7 +39,7 @@ impl Quirks {
 /// Constants of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
-    /// Those of links and switches.
+    /// The settings of links and switches.
     pub(crate) net: network::Settings,
     /// Bytes of packets that belong to messages.
     pub(crate) sizes: Sizes,
@@ -67,7 +67,7 @@ impl Rules {
         Self::under(scenario, &scenario.congestion)
     }
 
-    /// Those of a scenario all of whose queue pairs have this congestion control.
+    /// The rules of a scenario all of whose queue pairs have this congestion control.
     pub(crate) fn under(scenario: &Scenario, congestion: &Congestion) -> Self {
         let quirks = Quirks::of(scenario.profile);
         let packet = &scenario.packet;
@@ -252,8 +252,8 @@ fn measurement(packet: &PacketSizes, needs: Needs) -> u16 {
     (telemetry + stamp).get() as u16
 }
 
-/// The same for apportioning, in data and in acknowledgements. What is measured has a header already, which has room for demand
-/// and share (`docs/wire.md`).
+/// Bytes that data packets and acknowledgements carry for apportioning. What is measured has a header already, which has room
+/// for demand and share (`docs/wire.md`).
 fn apportioning(mode: dasr::Mode, measurement: u16) -> [u16; 2] {
     const WORD: u16 = 4;
     let head = |says: bool| WORD * u16::from(says && measurement == 0);

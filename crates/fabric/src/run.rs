@@ -58,7 +58,7 @@ impl Simulation {
         self.world.into_results()
     }
 
-    /// Of `cores` threads, how many shorten the run: one if it is so small that they would wait for each other
+    /// How many of `cores` threads shorten the run: one if it is so small that they would wait for each other
     /// most of the time.
     pub fn threads_that_pay(&self, cores: usize) -> usize {
         let mtu = u64::from(self.world.net.settings.mtu);

@@ -43,7 +43,7 @@ pub(crate) enum Node {
 }
 
 impl Schedule {
-    /// Of the messages `specs`.
+    /// The schedule of the messages `specs` and the local steps.
     pub(crate) fn new(specs: &[MessageSpec], mut steps: Steps) -> Self {
         let precedence = Precedence::new(specs, &steps);
         // It has them in a form of its own.
@@ -135,7 +135,7 @@ impl Schedule {
     }
 }
 
-/// So many of what is due are looked at, from the last, for one that takes long.
+/// How many of the nodes that are due are looked at, from the last, for one that takes long.
 const SOON: usize = 64;
 
 /// The flows of a run, by number, with the labels of their packets. Source ports are the entropy that ECMP hashes: counted from 10000 for
@@ -229,8 +229,8 @@ impl<'a> PortChooser<'a> {
     }
 }
 
-/// So many behind the `first` of pairs that are in an order in which ports take turns: before the next round, the rest of
-/// the one in which each port of the host that has more of them occurs once.
+/// The index of the pair `further` places behind `first`, of pairs in an order in which ports take turns: before the next
+/// round comes the rest of the one in which each port of the host that has more of them occurs once.
 fn behind(pairs: &[PortPair], first: usize, further: usize) -> usize {
     let ports = |end: usize| pairs.iter().map(|pair| pair[end]).collect::<BTreeSet<u8>>();
     let round = ports(0).len().max(ports(1).len()).max(1);

@@ -158,8 +158,8 @@ pub(crate) fn ideal([there, back]: [&[Vec<Link>]; 2], work: &Work, rules: &Rules
     Duration::from_ps(finished)
 }
 
-/// The same if the message may be divided into packets of any size: the hosts' links carry all of its bytes and as few
-/// headers as may be, and whatever comes last is as small as a packet can be.
+/// Like [`ideal`], for a message that may be divided into packets of any size: the hosts' links carry all of its bytes and
+/// as few headers as may be, and whatever comes last is as small as a packet can be.
 pub(crate) fn divided([there, back]: [&[Vec<Link>]; 2], work: &Work, rules: &Rules) -> Duration {
     let (verb, size) = (work.verb, work.size);
     let finished = match verb {

@@ -21,7 +21,7 @@ pub(crate) struct Steps {
     pub(crate) collectives: Vec<Planned>,
     /// Workloads whose steps are more than one collective, and have records of their own.
     pub(crate) recorded: Vec<u32>,
-    /// Of each workload that is a program, the hosts by rank.
+    /// The hosts by rank, for each workload that is a program.
     pub(crate) ranks: Vec<(u32, Vec<NodeId>)>,
     pub(crate) streams: u32,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Step {
     /// The earliest time.
     pub(crate) start: Time,
     pub(crate) time: Duration,
-    /// Of those of a stream only one goes at a time.
+    /// The stream that it belongs to: only one step of a stream goes at a time.
     pub(crate) stream: Option<u32>,
     /// The step that ends as this one begins, by index.
     pub(crate) begins: Option<u32>,

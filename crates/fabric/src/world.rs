@@ -59,7 +59,7 @@ use crate::{Ending, Flux, MessageRecord};
 pub(crate) struct World {
     pub(crate) net: Network,
     pub(crate) traffic: Arc<Traffic>,
-    /// Of paths, where flows have more than one.
+    /// The shapes of paths, where flows have more than one.
     pub(crate) shapes: Shapes,
     pub(crate) hosts: Hosts,
     pub(crate) endpoints: Option<Box<Endpoints>>,

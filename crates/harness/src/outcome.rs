@@ -12,7 +12,7 @@ pub struct Statistics {
     pub events: u64,
     /// Packets sent.
     pub packets: u64,
-    /// Those of them that had been sent before.
+    /// Packets that had been sent before.
     pub retransmitted: u64,
     /// Frames that were lost or altered on the way.
     pub lost: u64,

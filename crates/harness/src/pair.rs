@@ -18,7 +18,7 @@ use fairlane_nic::{Arrival, Departure, Event, Measured, Meta, Role};
 
 /// Events after which a program hasn't ended because it never will.
 const MOST_EVENTS: u64 = 200_000;
-/// The same in virtual time.
+/// Virtual time after which a program hasn't ended because it never will.
 const LATEST: Time = Time::from_ns(60_000_000_000);
 
 /// Two hosts and a network, in virtual time.
@@ -55,7 +55,7 @@ impl Pair {
         }
     }
 
-    /// The same with a deliberate fault.
+    /// Adds a deliberate fault.
     #[must_use]
     pub fn with_fault(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
@@ -63,7 +63,7 @@ impl Pair {
         self
     }
 
-    /// The same, recording what happens.
+    /// Records what happens.
     #[must_use]
     pub fn with_trace(mut self) -> Self {
         self.trace = Some(vec![format!("{:#?}", self.program.link)]);

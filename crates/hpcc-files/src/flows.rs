@@ -130,7 +130,7 @@ pub fn behind(text: &str) -> Option<usize> {
     Some(line.number)
 }
 
-/// The same messages with single blanks, no blank lines and no units; numbers as they were.
+/// The messages of a flow file with single blanks, no blank lines and no units; numbers as they were.
 pub fn normalize(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
     for line in lines(text, "") {

@@ -29,7 +29,7 @@ pub fn seconds(text: &str) -> Option<Duration> {
     seconds_of(Decimal::read(text)?.as_f64())
 }
 
-/// So many seconds, truncated to nanoseconds; `None` if they are negative or too many.
+/// `value` seconds, truncated to nanoseconds; `None` if they are negative or too many.
 pub(crate) fn seconds_of(value: f64) -> Option<Duration> {
     (0.0..=LONGEST_S)
         .contains(&value)

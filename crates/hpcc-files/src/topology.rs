@@ -117,7 +117,7 @@ impl TopologyText {
         Some(rest.nth(links)?.number)
     }
 
-    /// The same topology as text; reading it again gives an equal value in either profile, as long
+    /// This topology as text; reading it again gives an equal value in either profile, as long
     /// as delays are whole nanoseconds under [`Times::Ns3`].
     pub fn to_text(&self) -> String {
         let mut text = format!(

@@ -1,4 +1,4 @@
-//! Whose work request is posted next: at most k queue pairs are active at a time, none waits for ever.
+//! Which work request is posted next: at most k queue pairs are active at a time, none waits for ever.
 //!
 //! Epoch by epoch, the frame of the plan says which are active; places that those don't use go to others that have work, first
 //! come, first served, so that no place stays free while somebody waits for longer than `linger`. An epoch ends when its time
@@ -23,7 +23,7 @@ pub struct Limits {
     pub epoch: Duration,
     /// Work requests under way of all members together, beyond which only one of each is posted.
     pub window: u32,
-    /// The same in bytes.
+    /// Bytes under way of all members together, beyond which only one work request of each is posted.
     pub window_bytes: Bytes,
     /// How long a member without work keeps its place while others wait.
     pub linger: Duration,
@@ -86,7 +86,7 @@ struct Turns {
     /// Time of one work request at its rate, in the present epoch, and on average while it is active.
     period: Duration,
     usual: Duration,
-    /// It is within its rate from this time on.
+    /// The member is within its rate from this time on.
     due: Time,
     /// Work requests posted and not completed, and their bytes.
     in_flight: u32,

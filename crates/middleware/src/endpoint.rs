@@ -152,7 +152,7 @@ impl Endpoint {
         &self.connection
     }
 
-    /// The same, for drivers that know of routes, probe, or carry offers of receives themselves.
+    /// Mutable access to the connection, for drivers that report routes, probe, or carry offers of receives themselves.
     pub const fn connection_mut(&mut self) -> &mut Connection {
         &mut self.connection
     }

@@ -116,7 +116,7 @@ impl Tag {
 pub struct Chunk {
     /// Comes back with the completion.
     pub tag: Tag,
-    /// Whose queue pair it is for.
+    /// The path whose queue pair it is for.
     pub path: PathId,
     /// The number of the message, from 0 in the order of posting; `None` of probes and grants.
     pub message: Option<u64>,

@@ -8,17 +8,17 @@ use crate::{Completion, Settings};
 /// How a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It gets chunks.
+    /// The path gets chunks.
     Good,
-    /// It has been silent, or loses much: it gets chunks only if no path is better.
+    /// The path has been silent, or loses much: it gets chunks only if no path is better.
     Suspect,
-    /// It failed: it gets nothing until its pause is over. What it had is given to others.
+    /// The path failed: it gets nothing until its pause is over. What it had is given to others.
     Quarantined,
     /// A probe is on its way.
     Probing,
     /// A probe came through: one chunk at a time.
     Back,
-    /// It takes the way that another path takes: it is not used.
+    /// The path takes the route that another path takes: it is not used.
     Twin,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Path {
     pub(crate) failed_probes: u8,
     /// Chunks delivered on probation.
     pub(crate) passed: u8,
-    /// Whose twin it is.
+    /// The path that takes the same route and is used instead; [`NOBODY`] if there is none.
     pub(crate) twin_of: u16,
     /// The share of chunks lost, in parts of 65536.
     loss: u16,

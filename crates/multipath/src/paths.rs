@@ -32,7 +32,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// So many paths, of which nothing is known.
+    /// A monitor of `count` paths, of which nothing has been measured.
     pub fn new(settings: Arc<Settings>, count: usize) -> Self {
         let each = settings.in_flight();
         let window = each.saturating_mul(count as u32);

@@ -73,9 +73,9 @@ pub struct CapturedTransport {
     pub ack_request: bool,
     /// Its sender keeps packets that arrive out of order.
     pub selective: bool,
-    /// Of a packet with RETH or AtomicETH.
+    /// The memory access, of a packet with RETH or AtomicETH.
     pub access: Option<CapturedAccess>,
-    /// Of a packet with AETH; the MSN counts messages of less than 2^24 packets. In a selective NAK it
+    /// The AETH, of a packet with one; the MSN counts messages of less than 2^24 packets. In a selective NAK the MSN
     /// is the PSN of the packet that came too early.
     pub aeth: Option<Aeth>,
 }

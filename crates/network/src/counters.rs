@@ -10,7 +10,7 @@ pub enum Drop {
     BufferFull,
     /// A link lost it.
     LinkError,
-    /// It was on a link that went down, or waited for one.
+    /// The packet was on a link that went down, or waited for one.
     LinkDown,
     /// No route led to its destination.
     NoRoute,
@@ -18,7 +18,7 @@ pub enum Drop {
     HoldFull,
     /// A switch that keeps flows in order held it for too long.
     HoldTimeout,
-    /// It had set out before its way changed, and came to a switch that keeps flows in order.
+    /// The packet had set out before its way changed, and came to a switch that keeps flows in order.
     Rerouted,
 }
 

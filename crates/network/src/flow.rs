@@ -14,7 +14,7 @@ const FORESEEN: usize = 6;
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Flow {
-    /// That of packets from the requester to the responder.
+    /// The five-tuple of packets from the requester to the responder.
     pub tuple: FiveTuple,
     /// Egress ports that switches will choose for packets there and back, as far as that follows from
     /// the tuple, and behind them the port of the host; else [`UNDECIDED`].

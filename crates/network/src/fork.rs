@@ -52,7 +52,7 @@ impl Fork {
         Self(self.0 & !CLEARED)
     }
 
-    /// The same fork, known to be over: whoever carries it needn't wait.
+    /// This fork, known to be over: whoever carries it needn't wait.
     #[must_use]
     pub const fn cleared(self) -> Self {
         Self(self.0 | CLEARED)

@@ -39,8 +39,7 @@ const FETCHED: usize = 4;
 
 /// Links and switches, with the clock.
 ///
-/// It calls nobody: what comes to a host is told by [`Network::on_arrival`], and whoever drives it asks the
-/// host.
+/// The network calls nobody: [`Network::on_arrival`] hands what comes to a host to the driver, which calls the host.
 #[derive(Clone)]
 pub struct Network {
     /// The clock, and the events of links, switches and the driver.

@@ -18,7 +18,7 @@ pub(crate) const TAKEN: u32 = NONE - 1;
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Of a requester, or the response to a READ: whatever a switch may mark.
+    /// A packet of a requester, or the response to a READ: whatever a switch may mark.
     Data,
     /// An acknowledgement.
     Ack,
@@ -85,9 +85,9 @@ pub struct PacketRecord {
     pub(crate) next: u32,
     /// Sequence number as on the wire.
     pub psn: u32,
-    /// Of a RETH the address, counted from the beginning of its message; of a tail or its answer half of the fork.
+    /// Address in a RETH, counted from the beginning of its message; in a tail or its answer, half of the fork.
     pub address: u32,
-    /// Of a RETH the length, or an AETH; the other half of the fork.
+    /// Length in a RETH, or an AETH; in a tail or its answer, the other half of the fork.
     pub word: u32,
     /// Record of what it collects or carries for the congestion control, or [`NONE`].
     pub telemetry: u32,
@@ -134,11 +134,11 @@ impl PacketRecord {
     pub const MARKED: u8 = 4;
     /// Its sender keeps packets that arrive out of order.
     pub const SELECTIVE: u8 = 8;
-    /// It was sent before, which only the simulation knows.
+    /// The packet was sent before, which no header on the wire shows.
     pub const AGAIN: u8 = 16;
     /// No buffer is charged for it where it is: it has been held, or is a tail at the switch that sends it.
     pub const UNCHARGED: u8 = 32;
-    /// It carries [labels](PacketPool::forks).
+    /// The packet carries [labels](PacketPool::forks).
     pub(crate) const LABELLED: u8 = 64;
 
     /// A packet that hasn't been anywhere yet.

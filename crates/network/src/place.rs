@@ -65,6 +65,6 @@ pub(crate) struct Crossing {
 pub struct Outbox {
     pub(crate) packets: Vec<Crossing>,
     pub(crate) records: Vec<(Option<Telemetry>, Option<Stamp>)>,
-    /// Of the packets that carry labels, one after the other.
+    /// The labels of packets that carry any, one packet after the other.
     pub(crate) forks: Vec<Forks>,
 }

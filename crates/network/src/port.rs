@@ -29,7 +29,7 @@ pub struct Queue {
 
 /// What packets sent by a port, in one class, occupy of the buffer of the switch that received them.
 ///
-/// It is kept with the sending port, which an arrival touches anyway.
+/// The counts are kept with the sending port, which an arrival touches anyway.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ingress {
     /// In reserve and shared buffer.

@@ -67,13 +67,13 @@ pub struct TraceRecord {
 /// What happened to a traced packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEvent {
-    /// It arrived.
+    /// The packet arrived.
     Received,
-    /// It joined a queue.
+    /// The packet joined a queue.
     Enqueued,
-    /// It left a queue and its transmission began.
+    /// The packet left a queue and its transmission began.
     Dequeued,
-    /// It was lost.
+    /// The packet was lost.
     Dropped,
 }
 

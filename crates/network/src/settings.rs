@@ -68,7 +68,7 @@ impl Quirks {
 }
 
 impl Settings {
-    /// Those of a scenario in which packets carry no telemetry; the largest is a full one with the headers of a WRITE's.
+    /// The settings of a scenario in which packets carry no telemetry; the largest packet is a full one with a WRITE's headers.
     pub fn new(scenario: &Scenario) -> Self {
         let packet = &scenario.packet;
         let size = |bytes: Bytes| bytes.get() as u16;

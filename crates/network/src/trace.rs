@@ -20,7 +20,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Of flows that carry so much, by flow, as far as that is known beforehand.
+    /// A tracer at `nodes`; `lengths` is what flows carry, by flow, as far as that is known beforehand.
     pub fn new(nodes: &[u32], lengths: impl Iterator<Item = Bytes>) -> Self {
         let lengths = match nodes {
             [] => Arc::default(),

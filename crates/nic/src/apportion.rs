@@ -1,5 +1,6 @@
 //! What a NIC has where receivers apportion their links (`fairlane_congestion::dasr`): its downlink to divide, and what it may
-//! send to each receiver. The ways of ports that are arbitrated begin here, those with an enforcer alone too.
+//! send to each receiver. Entry points for ports where an enforcer or
+//! receivers' shares decide beside the round robin.
 
 mod due;
 mod gates;

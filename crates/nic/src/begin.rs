@@ -1,4 +1,4 @@
-//! What becomes known of queue pairs after they have been opened.
+//! RTR to RTS, and what else becomes known of a queue pair after it has been opened.
 
 use alloc::sync::Arc;
 

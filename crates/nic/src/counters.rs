@@ -10,7 +10,7 @@ use fairlane_units::{Bytes, TenantId};
 pub struct Counters {
     /// Packets with data, and requests for data, that were sent.
     pub data_packets: u64,
-    /// Of those, packets sent before.
+    /// Packets among `data_packets` that were sent before.
     pub retransmissions: u64,
     /// Bytes placed in memory.
     pub placed: u64,
@@ -22,7 +22,7 @@ pub struct Counters {
     pub timeouts: u64,
     /// Notifications of congestion that were sent: CNPs, or acknowledgements that say so.
     pub cnps_sent: u64,
-    /// Those that arrived.
+    /// Notifications of congestion that arrived.
     pub cnps: u64,
 }
 

@@ -21,7 +21,7 @@ use crate::subflows::{self, Subflows};
 
 /// One host's NIC: queue pairs with their controllers, whose turn it is, what is owed to others.
 ///
-/// It has one or more ports, counted from 0, and every queue pair is [bound](Opening::port) to one: its
+/// A NIC has one or more ports, counted from 0, and every queue pair is [bound](Opening::port) to one: its
 /// packets and its answers leave by that one. A driver hands in [work requests](Self::post),
 /// [packets](Self::on_packet), [pauses](Self::on_pause) and the [state of links](Self::on_link); it asks
 /// for a [packet to send](Self::poll_transmit) whenever the transmitter of a port is free and

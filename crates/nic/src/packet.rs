@@ -95,11 +95,11 @@ pub struct Start {
 /// What a packet is to a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Of a requester, for the responder.
+    /// A packet of a requester, for the responder.
     Request,
-    /// Of a responder, for the requester: acknowledgements, NAKs, responses.
+    /// A packet of a responder, for the requester: acknowledgement, NAK or response.
     Response,
-    /// Of a requester that tells of a READ response which has arrived: it confirms the response with its
+    /// A packet of a requester about a READ response which has arrived: it confirms the response with its
     /// PSN, and says what an acknowledgement says.
     Feedback,
     /// A congestion notification.
@@ -129,12 +129,13 @@ pub struct Meta {
     /// [reordering]: crate::Counters::reordered
     pub retransmitted: bool,
     /// What a reply says of the receiver's share, in units of [`Share`](fairlane_congestion::scope::Share); 0
-    /// for none. Of data it has no meaning.
+    /// for none. In a data packet it has no meaning.
     pub share: u16,
-    /// Of data, the rate that its sender could use towards this host, in parts of 65535 of its line rate, 0 if nothing
-    /// follows; as the TETH has it.
+    /// The rate that the sender of a data packet could use towards this host, in parts of 65535 of its line rate, 0 if
+    /// nothing follows; as the TETH has it.
     pub demand: Option<u16>,
-    /// Of data, the payload that its sender has yet to send to this host, in bytes, [`u32::MAX`] for as much or more; as the TETH has it.
+    /// The payload that the sender of a data packet has yet to send to this host, in bytes, [`u32::MAX`] for as much or
+    /// more; as the TETH has it.
     pub backlog: Option<u32>,
     /// What the driver has of a packet that the answer to it brings back to its sender: telemetry, time
     /// stamp. [`NO_ECHO`] for nothing.
@@ -142,7 +143,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// Of a packet of a flow that says nothing else, and whose size isn't known yet.
+    /// Metadata of a packet of a flow that says nothing else, and whose size isn't known yet.
     #[inline]
     pub const fn new(flow: FlowId, tenant: TenantId, role: Role, class: u8) -> Self {
         Self {

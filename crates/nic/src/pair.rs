@@ -204,7 +204,7 @@ impl Pair {
         self.requester.bytes_in_flight() + read.unwrap_or_default()
     }
 
-    /// The same of one stream.
+    /// Bytes of data under way in one stream that nobody has confirmed.
     pub(crate) fn in_flight_of(&self, stream: Stream) -> Bytes {
         match (stream, &self.reading) {
             (Stream::Requests, _) => self.requester.bytes_in_flight(),
@@ -253,7 +253,8 @@ impl Pair {
         open.then(|| self.sending.pacer.available())
     }
 
-    /// The same for requests. Those for data aren't paced: the rate is that of the data.
+    /// When the next request may be sent, as [`available`](Self::available). Requests for data aren't paced: the rate is
+    /// that of the data.
     #[inline]
     pub(crate) fn requests_at(&self, paused: bool) -> Option<Time> {
         let requester = &self.requester;
@@ -328,7 +329,7 @@ pub(crate) struct Sending {
     senders: [u32; 2],
     pub(crate) window: Window,
     pub(crate) controller: Controller,
-    /// Of a subflow that is coupled with others.
+    /// The part of a subflow that is coupled with others.
     pub(crate) part: Option<Box<Part>>,
 }
 

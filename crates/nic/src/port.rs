@@ -91,7 +91,7 @@ impl Port {
         }
     }
 
-    /// The same where others than queue pairs have a say, which let the round robin begin at `first`.
+    /// As [`sends_at`](Self::sends_at) at a port that is arbitrated, whose round robin may begin at `first`.
     #[cold]
     fn overseen_at(&mut self, first: Option<Time>) -> Option<Time> {
         let opens = self.apportion.as_ref().and_then(|own| own.opens());

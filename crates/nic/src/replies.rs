@@ -45,7 +45,7 @@ impl Answer {
 /// What an answer says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReplyKind {
-    /// That there is congestion.
+    /// Congestion: a CNP.
     Congestion,
     /// An acknowledgement or NAK.
     Reply(Reply),
@@ -118,7 +118,7 @@ impl Replies {
         [self.cnps.len(), self.others.len()]
     }
 
-    /// Those behind so many of each kind.
+    /// Answers behind the first `cnps` CNPs and `others` other answers.
     pub(crate) fn behind<'a>(
         &'a self,
         settings: &'a Settings,

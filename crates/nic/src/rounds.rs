@@ -11,7 +11,7 @@ use crate::turns::Turns;
 /// The queue pairs of a port. A queue pair is known by its class and its position in the round of that class.
 #[derive(Clone, Debug)]
 pub(crate) struct Rounds {
-    /// Of all queue pairs, unless classes are scheduled.
+    /// The round of all queue pairs, unless classes are scheduled.
     one: Turns,
     classes: Option<Box<Classes>>,
 }

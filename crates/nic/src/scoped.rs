@@ -17,7 +17,7 @@ use crate::settings::Settings;
 pub struct Tenants {
     /// All of the fabric, with what each is entitled to.
     pub all: Vec<Weight>,
-    /// Those that send data from here.
+    /// Tenants that send data from this host.
     pub here: Vec<Weight>,
 }
 

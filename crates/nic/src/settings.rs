@@ -32,9 +32,9 @@ pub enum AckPause {
     /// None.
     #[default]
     Never,
-    /// Those of the class that they travel in.
+    /// Pauses of the class that the acknowledgements travel in.
     OwnClass,
-    /// Those of class 3, whatever class they travel in; CNPs wait for nobody.
+    /// Pauses of class 3, whatever class the acknowledgements travel in; CNPs wait for nobody.
     Class3,
 }
 
@@ -82,7 +82,7 @@ impl Sizes {
         Bytes::new(u64::from(wire) + u64::from(self.gap))
     }
 
-    /// Of RoCEv2 over IPv4 and Ethernet, without measurements: BTH 12 B, UDP 8 B, IPv4 20 B, Ethernet 14 B,
+    /// Sizes of RoCEv2 over IPv4 and Ethernet, without measurements: BTH 12 B, UDP 8 B, IPv4 20 B, Ethernet 14 B,
     /// ICRC 4 B, FCS 4 B.
     pub fn rocev2() -> Self {
         let mut extension = [0; 256];
@@ -134,7 +134,7 @@ pub struct Control {
 /// What all NICs of a fabric have in common.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Of all queue pairs.
+    /// Transport parameters of all queue pairs.
     pub transport: Config,
     /// The congestion control.
     pub params: Params,
@@ -147,7 +147,7 @@ pub struct Settings {
     /// Whether and how receivers apportion their links; nobody does over services without replies. With it goes
     /// [`read_feedback`](Self::read_feedback).
     pub dasr: dasr::Params,
-    /// Whether switches tell each tenant something else.
+    /// Whether ECN marks and telemetry are computed per tenant.
     pub per_tenant_feedback: bool,
     /// The limit on bytes in flight beside the controller's own.
     pub window: WindowMode,

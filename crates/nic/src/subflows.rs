@@ -31,7 +31,7 @@ pub(crate) fn opening(of: &Opening) -> Opening {
 pub(crate) struct Part {
     /// The connection's place among those of the NIC.
     place: u32,
-    /// Of what its controller allows, in (0, 1].
+    /// The part that the subflow takes of what its controller allows, in (0, 1].
     fraction: f64,
     /// Up to where its stream was confirmed, and the same in the stream of a single flow: as if that had sent
     /// what the controller allows.

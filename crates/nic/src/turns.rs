@@ -1,4 +1,4 @@
-//! Whose turn it is: queue pairs in round robin.
+//! Round robin of queue pairs.
 
 use alloc::vec::Vec;
 

@@ -46,7 +46,7 @@ pub struct Message {
 /// Something of one rank that needs no fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Whose it is.
+    /// The rank that takes the step.
     pub rank: u32,
     /// How long it takes.
     pub time: Duration,

@@ -145,7 +145,7 @@ struct Names {
     is_numeric: bool,
     /// 0 for any.
     family: c_int,
-    /// Of datagrams, which may have other ports by the same names.
+    /// Whether the service takes datagrams, which may have other ports by the same names.
     is_datagram: bool,
 }
 

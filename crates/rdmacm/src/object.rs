@@ -105,7 +105,7 @@ pub(crate) fn read<T: Copy>(from: *const T) -> Option<T> {
     (!from.is_null()).then(|| unsafe { from.read() })
 }
 
-/// So many bytes of C.
+/// The `length` bytes at a pointer of C; none if it is null.
 pub(crate) fn bytes<'a>(from: *const u8, length: usize) -> &'a [u8] {
     if from.is_null() || length == 0 {
         return &[];

@@ -41,7 +41,7 @@ unsafe extern "C" {
     ) -> c_int;
     fn ibv_ack_cq_events(queue: *mut IbvCq, count: u32);
     fn ibv_create_qp(pd: *mut IbvPd, attributes: *mut QpInitAttr) -> *mut IbvQp;
-    /// Of Fairlane's libibverbs alone (`FAIRLANE_1.0`): queue pair 1 of a device, for management datagrams.
+    /// A function of Fairlane's libibverbs alone (`FAIRLANE_1.0`): queue pair 1 of a device, for management datagrams.
     fn fairlane_create_management_qp(pd: *mut IbvPd, attributes: *mut QpInitAttr) -> *mut IbvQp;
     fn ibv_destroy_qp(pair: *mut IbvQp) -> c_int;
     fn ibv_modify_qp(pair: *mut IbvQp, attributes: *const QpAttr, mask: c_int) -> c_int;

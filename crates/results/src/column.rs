@@ -49,13 +49,13 @@ impl Kind {
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'r> {
-    /// Of a [`Kind::Integer`].
+    /// The cell of a [`Kind::Integer`] column.
     Integer(u64),
-    /// Of a [`Kind::Real`].
+    /// The cell of a [`Kind::Real`] column.
     Real(f64),
-    /// Of a [`Kind::Word`].
+    /// The cell of a [`Kind::Word`] column.
     Word(&'r str),
-    /// Of a [`Kind::Flag`].
+    /// The cell of a [`Kind::Flag`] column.
     Flag(bool),
     /// Nothing.
     Null,

@@ -23,7 +23,7 @@ impl Error {
         }
     }
 
-    /// The same error with a remedy; one that it already has is kept.
+    /// Adds a remedy to the error; one that it already has is kept.
     #[must_use]
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         self.hint.get_or_insert_with(|| text.into());

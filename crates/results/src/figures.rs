@@ -19,7 +19,7 @@ pub struct Figures {
     pub summary: Summary,
     /// Slowdown by message size.
     pub bins: Vec<SlowdownBin>,
-    /// The same against the standalone time of HPCC's text format.
+    /// Slowdown by message size against the standalone time of HPCC's text format.
     pub standalone_bins: Vec<SlowdownBin>,
     /// For the report: slowdown by message size of each tenant, if there are several.
     pub tenant_bins: Vec<Vec<report::SlowdownBin>>,

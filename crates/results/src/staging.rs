@@ -79,7 +79,7 @@ impl Staging {
 
     /// Makes the directory appear under its name and returns that name.
     ///
-    /// Of a directory that is replaced, files that aren't in `ours` move into the new one.
+    /// Files of a replaced directory that aren't in `ours` move into the new one.
     ///
     /// # Errors
     /// If a rename fails; then the former directory is as it was.
@@ -189,7 +189,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// The same with what `fill` writes.
+/// Writes a single file with what `fill` writes, so that it is there whole or as it was before.
 ///
 /// # Errors
 /// If the file can't be written, or `fill` fails.

@@ -106,11 +106,11 @@ pub(crate) fn explain(message: &str) -> (String, String) {
     if let Some((key, known)) = named(message, "unknown field") {
         let expected = format!("unknown key `{key}`, expected one of {}", list(&known));
         let mut gone = GONE.iter();
-        let gone = gone.find(|(keys, _)| keys.split(' ').any(|gone| gone == key));
+        let is_gone = |keys: &str| keys.split(' ').any(|gone| gone == key);
+        let gone = gone.find(|(beside, keys, _)| known.contains(beside) && is_gone(keys));
         let hint = match gone {
-            // No other table has this one.
-            Some((_, hint)) if known.contains(&"unsolicited") => (*hint).into(),
-            _ => suggestion(key, known, '`', "remove it, or see `fairlane schema`"),
+            Some((_, _, hint)) => (*hint).into(),
+            None => suggestion(key, known, '`', "remove it, or see `fairlane schema`"),
         };
         return (expected, hint);
     }
@@ -155,27 +155,47 @@ pub(crate) fn brackets(table: &Table, path: &KeyPath, message: &str) -> Option<S
     }
 }
 
-/// Keys of `congestion.tenant` that are gone, and what replaced them.
-const GONE: [(&str, &str); 5] = [
+/// Keys that are gone: a key that their table still has, their names, and what to do about them.
+const GONE: [(&str, &str, &str); 8] = [
     (
+        "balancer",
+        "probation suspect_loss",
+        "remove it: when paths are suspected and trusted again is fixed, see docs/multipath.md",
+    ),
+    (
+        "balancer",
+        "reps_explore reps_freeze",
+        "remove it: these parameters of balancer `reps` are its paper's",
+    ),
+    (
+        "epoch",
+        "window_bytes linger",
+        "remove it: the agent keeps to a bandwidth-delay product, and lingers for 8 us",
+    ),
+    (
+        "unsolicited",
         "express depth refill refill_least debt debt_span",
         "`unsolicited` says what a tenant may send before a receiver has said its share",
     ),
     (
+        "unsolicited",
         "share_interval share_above share_granted share_memory",
         "`shares` has receivers divide their links, with the parameters of `congestion.dasr`",
     ),
     (
+        "unsolicited",
         "arbitration express_first",
         "`turns` has tenants take turns at the NIC",
     ),
     (
+        "unsolicited",
         "inheritance young_after heard heard_with_telemetry beginnings beginnings_refill beginning_length \
          beginnings_reserve caution restraint restrained_for lean increase aggregate_increase coupling \
          early_weight pooling limited_for",
         "remove it: hosts don't guess at what others meet any more, see docs/isolation.md",
     ),
     (
+        "unsolicited",
         "idle_recovery",
         "remove it: a pair keeps what it learnt while it is idle",
     ),

@@ -51,18 +51,10 @@ section! {
         timeout_least: Duration = Settings::default().timeout_least,
         /// Its upper bound, and that of the pause before a path is probed again.
         timeout_most: Duration = Settings::default().timeout_most,
-        /// Chunks that a path must deliver, one at a time, before it is good again.
-        probation: u8 = Settings::default().probation,
         /// Bytes of a sample of capacity, and of a probe.
         probe: Bytes = Settings::default().probe,
-        /// Percentage of chunks lost above which a path is suspected.
-        suspect_loss: u8 = Settings::default().suspect_loss,
         /// Paths that balancer `reps` keeps.
         reps_cache: u32 = Settings::default().reps_cache as u32,
-        /// Packets that balancer `reps` sends at random before it recycles.
-        reps_explore: u32 = Settings::default().reps_explore,
-        /// Time for which balancer `reps` doesn't explore after a failure.
-        reps_freeze: Duration = Settings::default().reps_freeze,
         /// Source ports of paths: `"ports"`: those after the message's own; a list; or a `file`, as in `{ file = "x.cfg" }`, of
         /// lines `srcIP,dstIP=port,port,...`, where host n has address 11.a.b.1 with n = 256 a + b, and 0.0.0.0 is all.
         plan: Plan,
@@ -177,13 +169,9 @@ impl Multipath {
             first_timeout: self.first_timeout,
             timeout_least: self.timeout_least,
             timeout_most: self.timeout_most,
-            probation: self.probation,
             probe: self.probe,
-            suspect_loss: self.suspect_loss,
             line_rate,
             reps_cache: self.reps_cache as usize,
-            reps_explore: self.reps_explore,
-            reps_freeze: self.reps_freeze,
             ..Settings::default()
         }
     }

@@ -148,14 +148,6 @@ section! {
         ///
         /// Source: 4 us of a NIC that takes one in 0.3 us.
         window: u32 = 16 => positive,
-        /// The agent stops posting once this much payload is under way.
-        ///
-        /// Source: a bandwidth-delay product at 40 Gb/s and 4 us.
-        window_bytes: Bytes = Bytes::new(20_000) => within(BYTE, LARGEST),
-        /// Time that an idle queue pair stays active while others wait.
-        ///
-        /// Source: a NIC's answer and an application's next request.
-        linger: Duration = Duration::from_us(8) => span,
         /// Fairness exponent of the utility.
         ///
         /// Source: DRUM (S0), section III.D.

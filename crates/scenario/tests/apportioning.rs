@@ -81,3 +81,26 @@ fn keys_of_rules_that_are_gone_name_what_there_is() {
         refused(&tenant(key), &["x.toml:4:1", "unknown key", hint]);
     }
 }
+
+/// Nothing varied them.
+#[test]
+fn keys_that_have_become_constants_are_named_with_what_to_do() {
+    for (section, key, hint) in [
+        ("multipath", "probation = 4", "when paths are suspected"),
+        ("multipath", "suspect_loss = 25", "when paths are suspected"),
+        ("multipath", "reps_explore = 32", "its paper's"),
+        ("multipath", "reps_freeze = \"100us\"", "its paper's"),
+        ("nic.drum", "linger = \"8us\"", "lingers for 8 us"),
+        (
+            "nic.drum",
+            "window_bytes = \"20kB\"",
+            "bandwidth-delay product",
+        ),
+    ] {
+        let text = format!("[{section}]\n{key}");
+        refused(
+            &text,
+            &["x.toml:2:1", "unknown key", "hint: remove it", hint],
+        );
+    }
+}

@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 pub(crate) enum Behind {
     /// A function of the archive.
     Real,
-    /// The same function at another node.
+    /// A function of the archive that has another version node, too.
     Also,
     /// Something that returns an error.
     Error,

@@ -23,7 +23,7 @@ pub struct Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     At(IpAddr),
-    /// Of it each process takes a free address.
+    /// A prefix, of which each process takes a free address.
     Of(Prefix),
 }
 
@@ -39,7 +39,8 @@ pub fn choose() -> Result<Vec<Choice>, String> {
     }
 }
 
-/// The same without taking one: the variable may have this value, and a prefix stands for the addresses of processes that will have it.
+/// What [`choose`] finds if the variable has this value, without taking an address: a prefix stands for the addresses of
+/// processes that will have the variable.
 ///
 /// # Errors
 /// What is wrong with the value, and a hint.

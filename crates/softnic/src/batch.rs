@@ -149,7 +149,7 @@ impl Batches {
         self.spare.extend(rooms);
     }
 
-    /// Those in order.
+    /// Open batches, in order.
     pub(crate) fn all(&self) -> &[Batch] {
         &self.open
     }

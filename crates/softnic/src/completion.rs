@@ -71,7 +71,7 @@ pub struct Completion {
 pub(crate) struct Completions {
     waiting: VecDeque<Completion>,
     capacity: usize,
-    /// Of the room, how much there really is.
+    /// Completions that really fit, which a fault makes fewer than `capacity`.
     pub(crate) most: usize,
     /// Whether one found no room; the queue is useless then (IBTA 11.6.3.1).
     pub(crate) overrun: bool,
@@ -79,7 +79,7 @@ pub(crate) struct Completions {
     pub(crate) users: u32,
     /// Whom it tells.
     pub(crate) channel: Option<Channel>,
-    /// Of what, once.
+    /// The completions of which the next one raises an event, once.
     pub(crate) armed: Option<Arm>,
     /// Whether the last poll has left some.
     left: bool,

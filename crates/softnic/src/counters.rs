@@ -4,9 +4,9 @@
 /// What a counter is kept of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Of each queue pair, and of the device, which also has what destroyed queue pairs have counted.
+    /// Each queue pair, and the device, which also has what destroyed queue pairs have counted.
     QueuePair,
-    /// Of the device only: nobody can say to which queue pair it belongs.
+    /// The device only: the queue pair that the event belongs to is unknown.
     Device,
 }
 

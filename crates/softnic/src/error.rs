@@ -30,7 +30,7 @@ pub enum Error {
     Overrun,
     /// More than a device has ([`Limits`](crate::Limits)).
     Limit {
-        /// Of what.
+        /// The kind of resource.
         what: &'static str,
         /// How many.
         wanted: u32,

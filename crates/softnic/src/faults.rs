@@ -37,11 +37,11 @@ pub struct Faults {
 /// How often something happens to a packet that comes, as a part of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketFaults {
-    /// It is lost.
+    /// The packet is lost.
     pub loss: f64,
-    /// It comes twice, the second time later.
+    /// The packet comes twice, the second time later.
     pub duplicate: f64,
-    /// It comes later, behind others.
+    /// The packet comes later, behind others.
     pub reorder: f64,
     /// By so much.
     pub delay: Duration,
@@ -96,7 +96,7 @@ pub struct RequestFault {
 pub enum Which {
     /// The one with this number; the first has 1.
     Number(u64),
-    /// Those whose number is a multiple.
+    /// Requests whose number is a multiple.
     Every(u64),
 }
 

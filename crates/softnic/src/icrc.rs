@@ -1,7 +1,7 @@
 //! What is known of the ICRC of packets that come from a socket.
 //!
 //! The ICRC covers the IP header, of which a UDP socket tells addresses and lengths but not the identification that IPv4 has.
-//! Of IPv6 all that it covers is known.
+//! With IPv6, everything that the ICRC covers is known.
 
 use std::net::IpAddr;
 
@@ -31,7 +31,7 @@ pub(crate) struct Outer {
     bytes: [u8; OUTER],
     /// Bytes of the IP header.
     network: usize,
-    /// Of packets of which length the digest is, from BTH to pad: most have the same as the one before.
+    /// The packet length that the digest is for, from BTH to pad: most packets are as long as the one before.
     length: usize,
     digest: Option<IcrcDigest>,
 }

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::number;
 use crate::queue_pair::QueuePairOptions;
 
-/// Of what a device has how much. More is refused when it is asked for.
+/// How much of each resource a device has. A request for more is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -37,7 +37,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those of every device.
+    /// The limits of every device.
     pub const ALL: Self = Self {
         queue_pairs: number::MOST as u32,
         requests: 1 << 15,

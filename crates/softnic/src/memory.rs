@@ -24,7 +24,7 @@ pub(crate) struct Span {
 enum Behind {
     /// Memory of others.
     Foreign,
-    /// So many words, which are freed with the span.
+    /// Memory of this many words, which is freed with the span.
     Own(usize),
     /// No memory: what is written is dropped, what is read is zeros.
     Nothing,

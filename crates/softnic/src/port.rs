@@ -54,7 +54,7 @@ impl Port {
         self.told(before)
     }
 
-    /// It goes down or comes up on purpose; returns what has changed.
+    /// The port goes down or comes up on purpose; returns what has changed.
     pub(crate) fn cut(&mut self, cut: bool) -> Option<AsyncEvent> {
         let before = self.down || self.cut;
         self.cut = cut;

@@ -111,7 +111,7 @@ impl Shared {
         self.announce_rest(inner, completed);
     }
 
-    /// The same by the driver, who has looked for itself.
+    /// The part of [`announce`](Self::announce) that the driver needs, who has looked for itself.
     fn announce_rest(&self, inner: &mut Inner, completed: bool) {
         if completed {
             self.wake(inner);

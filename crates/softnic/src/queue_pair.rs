@@ -200,7 +200,7 @@ pub(crate) struct QueuePair {
     pub(crate) number: QpNumber,
     pub(crate) options: QueuePairOptions,
     pub(crate) state: State,
-    /// Of the other end, to memory here.
+    /// Access rights of the other end to memory here.
     pub(crate) rights: Rights,
     /// Its queue of receives.
     pub(crate) receives: u32,

@@ -29,7 +29,7 @@ pub struct SharedAttributes {
     pub receives: u32,
     /// Pieces of a receive, at most.
     pub pieces: u32,
-    /// Of how few receives left it tells; 0 for never.
+    /// Fewer receives than this raise the event of the SRQ limit, once; 0 for never.
     pub limit: u32,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct ReceiveQueue {
     pub(crate) shared: bool,
     pub(crate) users: u32,
     capacity: usize,
-    /// Of the room, how much there really is.
+    /// Receives that really fit, which a fault makes fewer than `capacity`.
     pub(crate) most: usize,
     most_pieces: usize,
     /// Fewer receives than this are told of, once; 0 for off.
@@ -61,7 +61,7 @@ pub(crate) struct ReceiveQueue {
     /// Bytes at the beginning of the next receive that aren't for data.
     pub(crate) reserved: u64,
     waiting: VecDeque<u32>,
-    /// Those that wait, and those that messages in progress have taken: one of each queue pair.
+    /// Receives that wait, and receives that messages in progress have taken: one of each queue pair.
     posted: Slots<Posted>,
     /// Whether the memory of the next receive doesn't permit writing.
     pub(crate) closed: bool,

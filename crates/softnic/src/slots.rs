@@ -75,7 +75,7 @@ impl<T> Slots<T> {
         all.filter_map(|(number, value)| Some((number, value.as_ref()?)))
     }
 
-    /// The same, to be changed.
+    /// All values with their numbers, to be changed.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
         let all = (0..).zip(&mut self.values);
         all.filter_map(|(number, value)| Some((number, value.as_mut()?)))

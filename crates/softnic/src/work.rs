@@ -52,13 +52,13 @@ impl From<Target> for Remote {
 pub enum Operation {
     /// To a receive of the other end.
     Send,
-    /// The same with 32 bits beside the data.
+    /// A SEND with 32 bits beside the data.
     SendImmediate(u32),
-    /// The same, and the other end's key is invalidated.
+    /// A SEND that invalidates a key of the other end.
     SendInvalidate(u32),
     /// To a place at the other end.
     Write(Target),
-    /// The same, and a receive ends with 32 bits.
+    /// A WRITE that ends a receive with 32 bits.
     WriteImmediate(Target, u32),
     /// From a place at the other end.
     Read(Target),

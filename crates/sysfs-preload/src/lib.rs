@@ -1,7 +1,8 @@
 //! A library to preload: functions of libc that take paths look for folders of RDMA devices in the tree that `FAIRLANE_SYSFS` names.
 //!
-//! It serves where a process may not have a mount namespace, as in containers by default. What it doesn't reach: programs that are linked
-//! statically or make system calls themselves, paths relative to a descriptor, libc's own `glob`, and lists of `/sys/class` and `/dev`.
+//! The library serves where a process may not have a mount namespace, as in containers by default. What it doesn't reach:
+//! programs that are linked statically or make system calls themselves, paths relative to a descriptor, libc's own `glob`, and
+//! lists of `/sys/class` and `/dev`.
 //!
 //! Functions may be called from anywhere, by an allocator that is being set up, too: they allocate nothing and take no lock.
 //!

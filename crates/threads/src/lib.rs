@@ -42,7 +42,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// So many threads, at least one.
+    /// `count` threads, at least one.
     pub fn new(count: usize) -> Self {
         let count = NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
         Self { count }

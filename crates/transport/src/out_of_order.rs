@@ -49,7 +49,7 @@ pub(crate) struct OutOfOrder {
     /// Packets from here on are not kept.
     window: usize,
     kept: Bitmap,
-    /// Those that end a message.
+    /// Kept packets that end a message.
     ends: Bitmap,
     /// WRITEs that have begun early, in the order of arrival.
     ranges: VecDeque<Range>,
@@ -58,11 +58,11 @@ pub(crate) struct OutOfOrder {
 /// What became of a packet that came too early.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kept {
-    /// It was placed.
+    /// The packet was placed.
     Placed(Placement),
-    /// It had been placed before.
+    /// The packet had been placed before.
     Again,
-    /// It must be sent again.
+    /// The packet must be sent again.
     No,
 }
 

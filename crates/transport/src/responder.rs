@@ -71,7 +71,7 @@ pub struct Received {
 enum Refusal {
     /// No receive is posted.
     NotReady,
-    /// It is wrong, and the connection ends.
+    /// The request is wrong, and the connection ends.
     Nak(NakCode),
     /// A SEND is longer than its receive.
     TooLong,

@@ -28,13 +28,13 @@ impl Remote {
 pub enum Operation {
     /// To a receive of the other side.
     Send,
-    /// The same, with 32 bits beside the data.
+    /// A SEND with 32 bits beside the data.
     SendImmediate(u32),
-    /// The same, and the other side's key is invalidated.
+    /// A SEND that invalidates a key of the other side.
     SendInvalidate(u32),
     /// To a place that the requester names.
     Write(Remote),
-    /// The same, and a receive completes with 32 bits.
+    /// A WRITE that completes a receive with 32 bits.
     WriteImmediate(Remote, u32),
     /// From a place that the requester names.
     Read(Remote),

@@ -28,7 +28,7 @@ impl Mistake {
         }
     }
 
-    /// The same mistake at another place.
+    /// This mistake at another place.
     #[must_use]
     pub fn at(self, place: impl Into<String>) -> Self {
         Self {

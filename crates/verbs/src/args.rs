@@ -119,7 +119,7 @@ impl<T> In<T> {
         unsafe { self.0.as_ref() }.ok_or(Errno::INVALID)
     }
 
-    /// So many values.
+    /// An array of `count` values; null is an invalid argument unless `count` is 0.
     pub(crate) fn array<'a>(self, count: usize) -> Result<&'a [T], Errno> {
         if count == 0 {
             return Ok(&[]);

@@ -28,7 +28,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Of an object in a protection domain, whose asynchronous events go to the context that this is of.
+    /// What is known of an object in a protection domain, whose asynchronous events go to the domain's context.
     pub(crate) fn within(
         pd: &Pd,
         events: Arc<Owed>,

@@ -256,7 +256,7 @@ entry! {
 }
 
 callback! {
-    /// Of a null region only the local key can be used.
+    /// A null region, of which only the local key can be used.
     fn alloc_null_mr(pd: Handle<Pd>) -> *const IbvMr {
         let pd = pd.get()?;
         let region = pd.own.nic.device.allocate_null(pd.own.domain)?;

@@ -28,7 +28,7 @@ pub(crate) struct Nic {
     pub(crate) shared: Table<u32>,
     /// Queue pairs by number.
     pub(crate) pairs: Table<u32>,
-    /// Those of its contexts.
+    /// Events of its contexts.
     inboxes: Mutex<Vec<Weak<Inbox>>>,
 }
 

@@ -19,7 +19,7 @@ impl Owed {
         *self.lock() += 1;
     }
 
-    /// So many are acknowledged.
+    /// `count` events are acknowledged.
     pub(crate) fn pay(&self, count: u64) {
         let mut owed = self.lock();
         *owed = owed.saturating_sub(count);

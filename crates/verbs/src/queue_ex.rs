@@ -36,7 +36,7 @@ pub(crate) struct Current {
 struct Fetched {
     /// The completion that is read.
     current: Option<Wc>,
-    /// Those behind it that have been fetched.
+    /// Completions behind `current` that have been fetched.
     ahead: VecDeque<Wc>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Whose turn it is: one thread's at a time.
+/// A lock that one call takes and another frees: one thread has it at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     taken: Mutex<bool>,

@@ -31,7 +31,7 @@ pub enum Extension {
     Invalidate(Ieth),
     /// Address, key and length of an RDMA operation.
     Rdma(Reth),
-    /// The same with immediate data.
+    /// Address, key and length of an RDMA operation, and immediate data.
     RdmaImmediate(Reth, ImmDt),
     /// Acknowledgement, also of READ responses.
     Acknowledge(Aeth),
@@ -41,7 +41,7 @@ pub enum Extension {
     Atomic(AtomicEth),
     /// Source and key of a datagram.
     Datagram(Deth),
-    /// The same with immediate data.
+    /// Source and key of a datagram, and immediate data.
     DatagramImmediate(Deth, ImmDt),
     /// The reserved bytes of a CNP.
     Cnp(Cnp),

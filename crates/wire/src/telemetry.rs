@@ -32,7 +32,7 @@ const MAX_LENGTH: usize = HEAD + Telemetry::MAX_HOPS as usize * Hop::LENGTH;
 pub struct Telemetry<'a> {
     room: u8,
     passed: u8,
-    /// Those that are there, whole ones.
+    /// Records that are there, whole ones.
     records: &'a [u8],
 }
 

@@ -101,17 +101,9 @@ class Multipath(Section):
             Range: 1ps to `timeout_most`. Default: "100us".
         timeout_most: Its upper bound, and that of the pause before a path is probed again.
             Range: 1ps to 3600s. Default: "100ms".
-        probation: Chunks that a path must deliver, one at a time, before it is good again.
-            Range: 1 to 255. Default: 4.
         probe: Bytes of a sample of capacity, and of a probe. Range: 1B to `message_limit`.
             Default: "512KiB".
-        suspect_loss: Percentage of chunks lost above which a path is suspected. Range: 1 to
-            100. Default: 25.
         reps_cache: Paths that balancer `reps` keeps. Range: 1 to 1024. Default: 8.
-        reps_explore: Packets that balancer `reps` sends at random before it recycles.
-            Default: 32.
-        reps_freeze: Time for which balancer `reps` doesn't explore after a failure.
-            Default: "100us".
         plan: Source ports of paths: `"ports"`: those after the message's own; a list; or a
             `file`, as in `{ file = "x.cfg" }`, of lines `srcIP,dstIP=port,port,...`, where host
             n has address 11.a.b.1 with n = 256 a + b, and 0.0.0.0 is all. Default: "ports".
@@ -139,12 +131,8 @@ class Multipath(Section):
     first_timeout: Optional[Duration] = None
     timeout_least: Optional[Duration] = None
     timeout_most: Optional[Duration] = None
-    probation: Optional[int] = None
     probe: Optional[Bytes] = None
-    suspect_loss: Optional[int] = None
     reps_cache: Optional[int] = None
-    reps_explore: Optional[int] = None
-    reps_freeze: Optional[Duration] = None
     plan: Optional[Plan] = None
     twins: Optional[Twins] = None
     coupled: Optional[bool] = None

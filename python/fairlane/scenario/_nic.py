@@ -103,10 +103,6 @@ class Drum(Section):
         window: Most work requests of the agent posted and not completed; each active queue
             pair may always have one. Source: 4 us of a NIC that takes one in 0.3 us. Range: at
             least 1. Default: 16.
-        window_bytes: The agent stops posting once this much payload is under way. Source: a
-            bandwidth-delay product at 40 Gb/s and 4 us. Range: 1B to 1024GiB. Default: "20kB".
-        linger: Time that an idle queue pair stays active while others wait. Source: a NIC's
-            answer and an application's next request. Default: "8us".
         alpha: Fairness exponent of the utility. Source: DRUM (S0), section III.D. Range: 0
             to 64. Default: 0.5.
         beta: Weight of latency against throughput utility. Range: 0 to 1000000. Default:
@@ -116,8 +112,6 @@ class Drum(Section):
     active: Optional[int] = None
     epoch: Optional[Duration] = None
     window: Optional[int] = None
-    window_bytes: Optional[Bytes] = None
-    linger: Optional[Duration] = None
     alpha: Optional[float] = None
     beta: Optional[float] = None
 

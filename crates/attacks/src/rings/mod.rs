@@ -1,6 +1,6 @@
 //! Rings over hosts that share no directed link: each host has another successor on every ring.
 //!
-//! Of n hosts each can send to n - 1 others, so there are at most n - 1 such rings. For odd n, zigzags
+//! With n hosts, each can send to n - 1 others, so there are at most n - 1 such rings. For odd n, zigzags
 //! around a hub (Walecki, 1892) split the pairs of hosts into (n - 1) / 2 cycles, and each is followed in
 //! both directions. For even n they leave a perfect matching; from 8 hosts on there is still a set of
 //! n - 1 rings (Tillson, "A Hamiltonian decomposition of K*_2m", 1980), which [`complete`] finds by

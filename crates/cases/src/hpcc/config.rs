@@ -12,10 +12,10 @@ use fairlane_units::{Decimal, Duration, Rate};
 
 use super::keys::{Arity, CONWEAVE, KEYS, Key, Use};
 
-/// Whose keys a configuration may have.
+/// The simulator whose keys a configuration may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// Those of HPCC's simulator.
+    /// The keys of HPCC's simulator.
     Hpcc,
     /// Also those of ConWeave's, which descends from it.
     ConWeave,

@@ -14,11 +14,11 @@ pub(super) enum Arity {
 /// What becomes of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It decides something in every case.
+    /// The key decides something in every case.
     Honoured,
     /// Only these algorithms read it.
     By(&'static [Algorithm]),
-    /// It changes nothing, for this reason.
+    /// The key changes nothing, for this reason.
     Inert(&'static str),
 }
 

@@ -384,9 +384,9 @@ impl Tree {
 
 struct Shape {
     pods: u64,
-    /// Of a pod.
+    /// Top-of-rack switches of a pod.
     tors: u64,
-    /// Of a pod.
+    /// Aggregation switches of a pod.
     aggregations: u64,
     cores: u64,
 }

@@ -45,7 +45,7 @@ struct Run {
 struct Row<'a> {
     run: &'a str,
     group: &'a str,
-    /// Those that aren't the same in all runs.
+    /// Settings that aren't the same in all runs.
     settings: Map<String, Value>,
     figures: Map<String, Value>,
 }

@@ -20,9 +20,9 @@ mod holder;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Good,
-    /// It works, but worse.
+    /// Programs work with what was found, but worse.
     Worse,
-    /// It stands in the way.
+    /// What was found stands in the way of programs.
     Bad,
 }
 

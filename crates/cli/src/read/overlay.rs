@@ -13,9 +13,9 @@ const MOST_INTERVALS: usize = 600;
 /// What is drawn of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Overlay {
-    /// Of completed messages.
+    /// Completion times of completed messages.
     pub(crate) completion_us: Vec<f64>,
-    /// Of completed messages.
+    /// Slowdown of completed messages.
     pub(crate) slowdown: Vec<f64>,
     /// Payload of the same messages.
     pub(crate) size_bytes: Vec<u64>,

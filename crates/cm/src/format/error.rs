@@ -5,7 +5,7 @@ use core::fmt;
 /// What is wrong with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// It doesn't have 256 bytes, but so many.
+    /// The message has this many bytes instead of 256.
     Length(usize),
     /// A field of its header says that it is something else.
     Header(&'static str, u32),

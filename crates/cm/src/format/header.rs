@@ -31,11 +31,11 @@ pub(crate) const CLASS_VERSION: u8 = 2;
 /// What is asked of the receiver (IBTA 13.4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// It is to say what an attribute is.
+    /// Return the value of an attribute (ComMgtGet).
     Get,
-    /// It is told a message (ComMgtSend).
+    /// Take a message (ComMgtSend).
     Send,
-    /// It is answered a `Get`.
+    /// Take the response to a `Get` (ComMgtGetResp).
     GetResponse,
 }
 

@@ -120,7 +120,7 @@ impl Rej {
         }
     }
 
-    /// It with a GUID as information.
+    /// The refusal with a GUID as information.
     pub fn with_guid(mut self, guid: u64) -> Self {
         let bytes = guid.to_be_bytes();
         self.information_length = bytes.len() as u8;

@@ -45,7 +45,7 @@ impl Carried {
         self.closed = true;
     }
 
-    /// It measures anew from the next packet on: nothing was in flight, or the share has changed.
+    /// Measuring begins anew with the next packet: nothing was in flight, or the share has changed.
     pub(super) const fn restart(&mut self) {
         self.since = None;
     }

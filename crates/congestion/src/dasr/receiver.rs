@@ -24,7 +24,7 @@ pub enum Part {
     Last,
     /// All of it.
     Only,
-    /// Of no account: a packet that came before, or that the transport didn't take. It only shows that its sender is there.
+    /// A packet that doesn't count: a duplicate, or one that the transport discards. All it shows is that its sender is there.
     Other,
 }
 
@@ -72,8 +72,8 @@ const LOOKS: u64 = 8;
 /// Packets that measuring a sender takes at least.
 const MEASURED: u64 = 2;
 
-/// The same if what it has declared is checked. A queue that drains brings packets closer together, by less than the
-/// head-room over so many of them.
+/// Packets that checking a sender's declared demand takes at least. A queue that drains brings packets closer together,
+/// by less than the head-room over so many of them.
 const CHECKED: u64 = 8;
 
 /// How the card of a receiver apportions its link; one for each port.

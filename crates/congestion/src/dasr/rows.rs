@@ -11,7 +11,7 @@ use crate::scope::Share;
 /// A sender as its receiver tells it from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Whose traffic it is.
+    /// The tenant whose traffic it is.
     pub tenant: TenantId,
     /// The host that sends.
     pub host: HostId,
@@ -207,7 +207,7 @@ pub(crate) fn bps(rate: f64) -> Rate {
     Rate::from_bps((rate as u64).max(1))
 }
 
-/// So many bytes in so much time.
+/// The rate of `bytes` in `time`.
 pub(crate) fn over(bytes: Bytes, time: Duration) -> Rate {
     let bps = u128::from(bytes.get()) * 8_000_000_000_000 / u128::from(time.as_ps().max(1));
     Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))

@@ -55,7 +55,7 @@ struct Destination {
     rtt: Duration,
     /// What may be in flight before its share is known.
     first_burst: Bytes,
-    /// The same while the sender returns and its share is remembered.
+    /// What may be in flight while the sender returns and its share is remembered.
     return_burst: Bytes,
     /// What it lets this sender send, once it has said so, and what may be in flight then.
     share: Option<Rate>,
@@ -78,8 +78,8 @@ struct Destination {
 
 /// What a card may send to each receiver, and what it says of itself; one for each port.
 ///
-/// It limits what queue pairs of a tenant send to a receiver together, beside whatever controllers limit each of
-/// them: the lower rate wins.
+/// A sender limits what queue pairs of a tenant send to a receiver together, beside whatever controllers limit each
+/// of them: the lower rate wins.
 #[derive(Clone, Debug)]
 pub struct Sender {
     params: Params,
@@ -88,7 +88,7 @@ pub struct Sender {
     destinations: Vec<Destination>,
     free: Vec<u32>,
     index: Index,
-    /// Those without queue pairs, by the time when the last one closed.
+    /// Destinations without queue pairs, by the time when the last one closed.
     idle: BTreeSet<(Time, u32)>,
     uplink: Uplink,
 }
@@ -264,8 +264,8 @@ impl Sender {
         admits.then(|| self.paced(id))
     }
 
-    /// The same if nothing had to be acknowledged: for what keeps acknowledgements of others from being sent, which may wait for the
-    /// same at the other end.
+    /// As [`available`](Self::available) without waiting for ACKs, to avoid a deadlock: the peer's ACKs may queue behind its
+    /// own READ data.
     pub fn paced(&self, id: DestinationId) -> Time {
         let destination = &self.destinations[id.index()];
         let rate = destination.share.unwrap_or(self.line_rate);

@@ -38,7 +38,7 @@ impl SenderId {
 /// What a tenant is entitled to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weight {
-    /// Whose.
+    /// The tenant that this weight is for.
     pub tenant: TenantId,
     /// Its part relative to those of others, above zero.
     pub weight: f64,
@@ -61,7 +61,7 @@ pub struct Setting {
     pub rounding: PacingRounding,
     /// Whether the rate paces packets; without, only the window limits.
     pub paced: bool,
-    /// Whether switches tell each tenant something else, so that telemetry of different tenants can't be
+    /// Whether ECN marks and telemetry are computed per tenant, so that telemetry of different tenants can't be
     /// compared.
     pub per_tenant_feedback: bool,
 }

@@ -152,7 +152,7 @@ pub(crate) struct Lane {
     pub(crate) in_flight: Bytes,
     /// Queue pairs with packets of small messages.
     pub(crate) small: Ring,
-    /// Those with others.
+    /// Queue pairs with packets of larger messages.
     pub(crate) large: Ring,
     /// Number of its entry among those of its tenant; entries with others are out of date.
     pub(crate) entry: u64,

@@ -1,6 +1,6 @@
 //! Prices of a network's rows, by a quasi-Newton method on the dual function over prices that are at least 0.
 //!
-//! It begins with what flows would pay for equal shares, and needs no memory of the hosts but one rate a flow.
+//! The method begins with what flows would pay for equal shares, and needs no memory of the hosts but one rate a flow.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ const SHORTEST: f64 = 0.02;
 /// A row with more than this share of some flow's price keeps a part of its price in each step, so that
 /// the flow doesn't run away.
 const ESSENTIAL: f64 = 0.1;
-/// That part.
+/// Part of its price that such a row keeps in a step.
 const KEPT: f64 = 0.2;
 /// A price this far below the others, in what it charges for the whole row, counts as 0.
 const NOTHING: f64 = 1e-12;

@@ -26,8 +26,8 @@ pub(crate) enum Order {
     },
     /// Change the rates to fit the rows: they are the result.
     ///
-    /// Of a flow's rows the one decides that takes most or gives least, so that what is left of each is enough
-    /// for what is added.
+    /// The row of a flow that takes most or gives least decides, so that what is left of each is enough for what
+    /// is added.
     Keep {
         /// How each row is repaired.
         repair: Vec<Repair>,

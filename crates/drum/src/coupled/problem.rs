@@ -24,7 +24,7 @@ pub enum RowKind {
 pub struct SharedRow {
     /// What it limits.
     pub kind: RowKind,
-    /// Whose it is; none for a link inside the network.
+    /// The host that the row belongs to; none for a link inside the network.
     pub host: Option<usize>,
     /// How much there is.
     pub capacity: f64,

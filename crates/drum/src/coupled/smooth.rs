@@ -1,10 +1,10 @@
 //! The least value of the dual function of a network in which some flows of each host count.
 //!
-//! It is a maximum over selections, and so has kinks where the best prices lie. With a threshold `theta` for each
-//! host, what flows gain is a sum over flows of `max(V0, V1 - theta)`, which `tau ln(exp(V0 / tau) + exp((V1 - theta)
-//! / tau))` exceeds by at most `tau ln 2`, and is smooth; Newton's method follows its least value while `tau` falls
-//! (Nesterov, "Smooth minimization of non-smooth functions", 2005). Prices are kept positive by a barrier of the
-//! same `tau`.
+//! This function is a maximum over selections, and so has kinks where the best prices lie. With a threshold `theta`
+//! for each host, what flows gain is a sum over flows of `max(V0, V1 - theta)`, which
+//! `tau ln(exp(V0 / tau) + exp((V1 - theta) / tau))` exceeds by at most `tau ln 2`, and is smooth; Newton's method
+//! follows its least value while `tau` falls (Nesterov, "Smooth minimization of non-smooth functions", 2005). Prices
+//! are kept positive by a barrier of the same `tau`.
 
 use alloc::vec::Vec;
 

@@ -11,7 +11,7 @@ const POINT: f64 = 1e-15;
 /// A set of prices.
 #[derive(Clone, Debug)]
 pub(super) enum Region {
-    /// Of one row, from the first to the second.
+    /// Prices of one row, from the first to the second.
     Interval(f64, f64),
     /// Convex, vertices in counter-clockwise order.
     Polygon(Vec<[f64; 2]>),

@@ -38,7 +38,7 @@ struct Variable {
     /// Multipliers of the bounds.
     below: f64,
     above: f64,
-    /// It has no choice.
+    /// Whether its bounds leave one value only.
     is_fixed: bool,
 }
 
@@ -81,7 +81,7 @@ impl Change {
 struct System {
     /// How each variable's utility bends, barriers included.
     bend: Vec<f64>,
-    /// Of the normal equations.
+    /// Diagonal term of the normal equations, by row.
     diagonal: Vec<f64>,
     factor: Factor,
 }

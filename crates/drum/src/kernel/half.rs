@@ -3,7 +3,7 @@
 use super::{Kernel, Worth, flexibility};
 use crate::math::{inverse_square_root, min, sixth_root_estimate};
 
-/// Of the least rate that is told from 0, 1e-140.
+/// `s` of the least rate that is distinguished from 0, 1e-140.
 const SLOWEST: f64 = 1e70;
 
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use super::{Kernel, Worth, flexibility};
 use crate::math::{cube_root_estimate, ln, min, square_root};
 
-/// Of the least rate that is told from 0, 1e-140.
+/// `y` of the least rate that is distinguished from 0, 1e-140.
 const SLOWEST: f64 = 1e140;
 
 /// `ALPHA` is 1 or 2.

@@ -184,11 +184,11 @@ struct Series {
     alpha: f64,
     /// Most that a rate may change by, relatively and to first order, which grows with the change of its price.
     reach: f64,
-    /// Of `A (1 + h)^-alpha`, its second derivative's half over `A`.
+    /// Half the second derivative of `A (1 + h)^-alpha` at `h = 0`, over `A`.
     bend: f64,
     throughput: [f64; TERMS],
     latency: [f64; TERMS],
-    /// Of `U(x (1 + h)) - U(x)` over `x^(1 - alpha)`, the logarithm at alpha 1.
+    /// Factors of the series of `U(x (1 + h)) - U(x)` over `x^(1 - alpha)`, where `U` is the logarithm at alpha 1.
     utility: [f64; TERMS],
 }
 

@@ -99,7 +99,7 @@ pub(super) struct Found {
 pub(super) struct Mixture<'a> {
     case: &'a Case,
     groups: &'a Groups,
-    /// Of each epoch what it gives to groups.
+    /// What each epoch gives to groups.
     gives: Vec<Vec<(usize, f64)>>,
     program: Program,
     /// What rates are worth more than in their units: a logarithm of each unit at alpha 1.

@@ -46,7 +46,7 @@ pub struct Active {
 /// A minimum that a schedule doesn't keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unmet {
-    /// Whose.
+    /// The application that has this minimum.
     pub application: usize,
     /// The least rate that it should have over all epochs (WQE/s).
     pub minimum: f64,
@@ -133,10 +133,10 @@ pub enum Length {
     /// About the fewest with which rates are near the best.
     #[default]
     Any,
-    /// So many.
+    /// Exactly this number of epochs.
     Exactly(usize),
-    /// So many at most, unless it takes more for everyone to be active in one. Only balanced epochs are tried, which takes
-    /// milliseconds.
+    /// At most this number of epochs, unless it takes more for everyone to be active in one. Only balanced epochs are tried,
+    /// which takes milliseconds.
     AtMost(usize),
 }
 

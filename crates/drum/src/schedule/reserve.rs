@@ -17,8 +17,8 @@ pub struct Reserve {
 }
 
 impl Reserve {
-    /// So many applications, of which `slots` may be active at a time; `reserved` of the slots go to those
-    /// who have waited longest.
+    /// A choice among `applications`, of which `slots` may be active at a time; `reserved` of the slots go to
+    /// those who have waited longest.
     ///
     /// # Panics
     /// If no slot is reserved, or more than there are.

@@ -16,9 +16,9 @@ use crate::supply::Staircase;
 /// What an application is worth that isn't selected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unselected<'a> {
-    /// It sends all the same, for its latency.
+    /// The application still sends, for its latency.
     Sends,
-    /// It doesn't send, and is worth this.
+    /// The application doesn't send, and is worth its outage value (by application of the host).
     Outage(&'a [f64]),
 }
 
@@ -30,11 +30,11 @@ pub(crate) struct Dual<'a> {
     pub(crate) k: usize,
     selected: Side,
     unselected: Option<Side>,
-    /// Those that can't be selected but send.
+    /// Applications that can't be selected but send.
     others: Option<Side>,
     /// By member, if those that aren't selected don't send.
     outages: Vec<f64>,
-    /// Of all applications that aren't members.
+    /// Sum of the outage values of all applications that aren't members.
     outage: f64,
     supplies: &'a [Staircase],
     values: Vec<Block>,

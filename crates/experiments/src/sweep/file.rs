@@ -32,7 +32,7 @@ pub(super) struct File {
     pub(super) derived: Vec<Derived>,
     /// What is measured, in order.
     pub(super) metrics: Vec<Entry>,
-    /// Of what distributions are kept.
+    /// Figures of which distributions are kept.
     pub(super) curves: Vec<Entry>,
     /// What the page shows first.
     pub(super) plot: Choice,

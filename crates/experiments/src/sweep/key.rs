@@ -11,7 +11,7 @@ use crate::sweep::wanted::Wanted;
 /// Bytes of a digest that are kept: enough that no two differ by accident only.
 const KEPT: usize = 16;
 
-/// Of a resolved scenario and the files that it names.
+/// The digest of a resolved scenario and the files that it names.
 pub(super) fn scenario(loaded: &Loaded) -> Result<String, Error> {
     let mut parts = vec![loaded.scenario.to_toml()?];
     for file in &loaded.inputs.files {
@@ -25,8 +25,8 @@ pub(super) fn scenario(loaded: &Loaded) -> Result<String, Error> {
     Ok(digest(&parts))
 }
 
-/// Of the keys that a resolved scenario has and the names of its tenants, whatever other values are: where these are the same,
-/// so are the names of figures.
+/// The digest of the keys that a resolved scenario has and the names of its tenants, whatever other values are: where these are
+/// the same, so are the names of figures.
 pub(super) fn outline(loaded: &Loaded) -> Result<String, Error> {
     let text = loaded.to_toml()?;
     let key = |line: &str| line.split(" = ").next().unwrap_or_default().to_owned();
@@ -36,8 +36,8 @@ pub(super) fn outline(loaded: &Loaded) -> Result<String, Error> {
     Ok(digest(&parts))
 }
 
-/// Of a combination: what is simulated and what is measured, by this version as it was built: its sources and those of what
-/// it uses.
+/// The digest of a combination: what is simulated and what is measured, by this version as it was built: its sources and those of
+/// what it uses.
 pub(super) fn point(
     scenario: &str,
     (metrics, curves): (&[Wanted], &[Wanted]),
@@ -53,12 +53,12 @@ pub(super) fn point(
     ])
 }
 
-/// Of one of its runs.
+/// The digest of one run of a combination.
 pub(super) fn run(point: &str, seed: u64) -> String {
     digest(&[point.into(), seed.to_string()])
 }
 
-/// Of texts, in order.
+/// The digest of texts, in order.
 pub(super) fn digest(parts: &[String]) -> String {
     of_bytes(&parts.iter().map(String::as_bytes).collect::<Vec<_>>())
 }

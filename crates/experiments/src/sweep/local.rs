@@ -28,7 +28,7 @@ pub trait Executor {
 /// Threads of this process.
 #[derive(Clone, Copy)]
 pub struct Local<'a> {
-    /// So many.
+    /// The number of threads.
     pub threads: Threads,
     /// Whether to give up.
     pub stopped: &'a (dyn Fn() -> bool + Sync),

@@ -407,7 +407,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Of the combinations whose scenarios say the same things, whatever the values, the first.
+    /// The first combination of each outline: combinations of one outline have the same keys and tenants, whatever the values.
     fn outlined<'a>(
         &'a self,
         drafts: &'a [Draft],

@@ -27,7 +27,7 @@ pub const SHARES: [f64; 41] = [
 pub struct Record {
     /// Which run it is of.
     pub key: String,
-    /// That run's name, for readers.
+    /// The run's name, for readers.
     pub run: String,
     /// `complete`, `stopped`, `stalled` or `failed`.
     pub ending: String,

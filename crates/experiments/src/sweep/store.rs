@@ -21,9 +21,9 @@ pub const JOURNAL: &str = "runs.jsonl";
 /// Whether a folder of another sweep may become that of this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extend {
-    /// It may: runs that both have aren't run again.
+    /// The folder becomes this sweep's: runs that both have aren't run again.
     Yes,
-    /// It is refused.
+    /// The folder is refused.
     No,
 }
 

@@ -43,7 +43,7 @@ impl Frame {
         })
     }
 
-    /// The same by rows.
+    /// The frame by rows.
     pub fn by_rows(&self) -> Rows {
         let names = self.columns.iter().map(|column| column.name.clone());
         let row = |row: usize| {

@@ -81,11 +81,11 @@ fn formula(
 
 /// What the combinations of a sweep have that metrics may name.
 pub(super) struct Known<'a> {
-    /// Of the first combination.
+    /// Numbers of the first combination, by name.
     pub(super) numbers: &'a [(String, f64)],
-    /// Those that any has.
+    /// Tenants that any combination has.
     pub(super) tenants: &'a [String],
-    /// The most that any has.
+    /// The most workloads that any combination has.
     pub(super) workloads: u32,
     pub(super) documents: Documents<'a>,
 }
@@ -190,7 +190,7 @@ fn document(results: &Results) -> Value {
 /// What stands at a path.
 enum Found {
     Number(f64),
-    /// It may be a number in another run.
+    /// A value that may be a number in another run.
     Undefined,
     Nothing,
 }

@@ -14,6 +14,10 @@ use super::Endpoints;
 use super::costs::Costs;
 use super::pipeline::Wqe;
 
+/// The agent stops posting once this much payload is under way: a bandwidth-delay product at 40 Gb/s and 4 us.
+const WINDOW_BYTES: Bytes = Bytes::new(20_000);
+/// How long a queue pair without work keeps its place while others wait: a NIC's answer and an application's next request.
+const LINGER: Duration = Duration::from_us(8);
 /// Completions that one poll takes at most.
 const POLLED: usize = 16;
 
@@ -27,8 +31,8 @@ pub(super) fn limits(scenario: &Scenario, costs: &Costs, rate: Rate) -> Limits {
         active: drum.active as usize,
         epoch: drum.epoch,
         window: drum.window,
-        window_bytes: drum.window_bytes,
-        linger: drum.linger,
+        window_bytes: WINDOW_BYTES,
+        linger: LINGER,
         budget: Budget {
             egress: rate.as_f64() / 8.0,
             work_requests: 1.0 / work_request,
@@ -78,7 +82,7 @@ impl Agent {
         }
     }
 
-    /// It learns what the longest way through the fabric takes.
+    /// Sets the arbiter's round trip from `base_rtt`, what the longest way through the fabric takes.
     pub(crate) fn set_base_rtt(&mut self, costs: &Costs, base_rtt: Duration) {
         let round_trip = around(costs).as_secs_f64() + base_rtt.as_secs_f64();
         self.arbiter.set_round_trip(round_trip);

@@ -149,7 +149,7 @@ struct Builder<'a> {
     host_of: &'a [HostId],
     hosts: &'a [NodeId],
     seed: u64,
-    /// That of the workload at hand.
+    /// The tenant of the workload at hand.
     tenant: TenantId,
 }
 

@@ -93,7 +93,7 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// That of a NIC with so many ports.
+    /// The pipeline of a NIC with `ports` ports.
     pub(crate) fn new(costs: &Costs, ports: u8) -> Self {
         Self {
             cache: Cache::new(costs.cache_entries),

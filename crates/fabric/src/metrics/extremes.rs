@@ -40,7 +40,7 @@ pub struct HotPort {
     pub port: PortId,
     /// Use of its rate over the whole run, 0 to about 1.
     pub utilisation: f64,
-    /// The same in its busiest interval.
+    /// Use of its rate in its busiest interval.
     pub busiest: f64,
     /// Most bytes that waited at any time.
     pub queue_max: u64,

@@ -39,13 +39,13 @@ pub struct MultipathSummary {
 /// Processor time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CpuSummary {
-    /// Of posting work requests.
+    /// Time to post work requests.
     pub post: f64,
-    /// Of polling completions.
+    /// Time to poll completions.
     pub poll: f64,
-    /// Of cutting chunks off their messages.
+    /// Time to cut chunks off their messages.
     pub split: f64,
-    /// Of putting messages together.
+    /// Time to put messages together.
     pub reassemble: f64,
 }
 

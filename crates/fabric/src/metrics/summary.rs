@@ -38,8 +38,8 @@ pub struct Summary {
     pub completed_bytes: u64,
     /// Payload placed at receivers, of messages that aren't complete too.
     pub placed_bytes: u64,
-    /// That from the first to the last post of a message, over this time: [`Goodput::of`]. Of messages that come as one
-    /// batch as `goodput_run_gbps`.
+    /// Payload placed from the first to the last post of a message, over this time: [`Goodput::of`]. If messages come as
+    /// one batch, equal to `goodput_run_gbps`.
     pub goodput_gbps: f64,
     /// The time that `goodput_gbps` is over.
     pub goodput_ns: f64,

@@ -38,7 +38,7 @@ pub struct TenantSummary {
     pub completed_bytes: u64,
     /// Payload placed at receivers.
     pub placed_bytes: u64,
-    /// That over the time from the first start of the run to its end.
+    /// `placed_bytes` over the time from the first start of the run to its end.
     pub throughput_gbps: f64,
     /// Completion time over ideal time, of completed messages.
     pub slowdown: Option<Spread>,

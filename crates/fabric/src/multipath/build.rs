@@ -167,7 +167,7 @@ fn paths_of(section: &Section, workloads: &[Workload], spec: &MessageSpec) -> u3
 /// The source ports of paths.
 #[derive(Clone, Debug)]
 pub(super) enum Ports {
-    /// Those that follow that of the first one.
+    /// Ports that follow that of the first path.
     Next,
     /// These, by path.
     List(Vec<u16>),

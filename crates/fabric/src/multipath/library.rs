@@ -13,11 +13,11 @@ use crate::events::LIBRARY;
 /// Something that the thread does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
-    /// It writes a work request.
+    /// The thread writes a work request.
     Post(FlowId, Posting),
-    /// It takes a completion of a queue pair.
+    /// The thread takes a completion of a queue pair.
     Completed { flow: FlowId, heard: Heard },
-    /// It has a message together.
+    /// The thread has put a message together.
     Arrived(MessageId),
 }
 

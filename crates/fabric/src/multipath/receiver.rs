@@ -45,7 +45,7 @@ impl Order {
         }
     }
 
-    /// The same before its first message.
+    /// An order with these settings, before its first message.
     fn anew(&self) -> Self {
         Self::new(&self.settings)
     }

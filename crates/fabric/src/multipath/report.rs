@@ -15,7 +15,7 @@ pub(crate) struct Tallies {
     pub(super) connections: u64,
     pub(super) messages: u64,
     pub(super) chunks: u64,
-    /// Of them, those that were tried before.
+    /// Chunks that were tried before.
     pub(super) again: u64,
     /// Chunks and messages put together at their destinations, of those that somebody waits for there.
     pub(super) placed: u64,

@@ -115,7 +115,7 @@ impl Multipath {
         }
     }
 
-    /// It is done with it; nothing if that isn't to be sent any more, or not yet.
+    /// The work request that the NIC of a flow is done with; `None` if that isn't to be sent any more, or not yet.
     pub(crate) fn dequeue(&mut self, flow: FlowId) -> Option<Posting> {
         let (bundle, path) = self.place(flow);
         let sender = self.senders.get_mut(&bundle)?;

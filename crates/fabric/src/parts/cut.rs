@@ -9,7 +9,7 @@ use fairlane_units::{Duration, MessageId};
 use crate::faults::Faults;
 use crate::traffic::Traffic;
 
-/// So many messages at most say how the work is distributed.
+/// The most messages that are sampled to find how the work is distributed.
 const SAMPLED: usize = 1 << 15;
 /// Links between switches that are so much faster than the slowest are no place to cut: windows would be short.
 const SHORT: u64 = 4;

@@ -59,7 +59,7 @@ fn message(context: &Context<'_>, flow: &Flow) -> Result<MessageSpec, Error> {
     })
 }
 
-/// The same error at the key of one message.
+/// The error of one message, placed at its key.
 fn at(context: &Context<'_>, index: usize, error: &Error) -> Error {
     let key = error.place.rsplit('.').next().unwrap_or_default();
     context.error(

@@ -316,7 +316,7 @@ pub(super) fn has_several(world: &World, message: MessageId) -> bool {
     all.is_some_and(|all| all.bundle_of(message).is_some())
 }
 
-/// Of a message with several paths, whether its packets are cut where those of one queue pair would be.
+/// Whether the packets of a message with several paths are cut where those of one queue pair would be.
 pub(super) fn keeps_packets(world: &World, message: MessageId, size: Bytes) -> Option<bool> {
     let all = world.multipath.as_deref()?;
     all.bundle_of(message)?;

@@ -14,9 +14,9 @@ use crate::program::Side;
 /// What must become of a packet that is next in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is carried out.
+    /// The packet is carried out.
     Fine,
-    /// It waits for a receive.
+    /// The packet waits for a receive.
     NotReady,
     /// The connection ends; the request has this status.
     Refused(Status),

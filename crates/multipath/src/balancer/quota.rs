@@ -12,7 +12,7 @@ use crate::Paths;
 #[derive(Clone, Debug)]
 pub(super) struct Quota {
     left: Vec<u64>,
-    /// Whose turn it is among those with something left.
+    /// The path whose turn it is, if it has something left.
     next: usize,
 }
 

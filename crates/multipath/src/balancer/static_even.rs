@@ -1,4 +1,4 @@
-//! The same number of bytes for every path, however fast it is.
+//! An equal number of bytes for every path, however fast it is.
 //!
 //! S1, section III.B, has it as what not to do: one path with heavy traffic then holds up the whole message.
 

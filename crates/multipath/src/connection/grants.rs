@@ -16,7 +16,7 @@ pub(super) struct Grants {
     granted: Numbered<Option<Grant>>,
     /// To the other end, and whether they have arrived.
     offers: Numbered<(Grant, bool)>,
-    /// Those that wait to be posted.
+    /// Numbers of offers that wait to be posted.
     owed: VecDeque<u64>,
 }
 

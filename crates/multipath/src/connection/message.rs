@@ -21,11 +21,11 @@ pub(super) enum Shape {
 pub(super) enum Notice {
     /// There is none.
     None,
-    /// It waits for the data and for messages before this one.
+    /// The SEND waits for the data and for messages before this one.
     Owed,
-    /// It is posted, or waits to be posted again.
+    /// The SEND is posted, or waits to be posted again.
     Posted,
-    /// It was acknowledged.
+    /// The SEND was acknowledged.
     Done,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Message {
     pub(super) given: u64,
     /// Parts that are in flight or wait to be posted again.
     pub(super) open: u32,
-    /// It starts when all messages before this number are complete.
+    /// The message starts when all messages before this number are complete.
     pub(super) starts_after: u64,
     /// The other end may see it when all messages before this number are complete.
     pub(super) seen_after: u64,

@@ -48,7 +48,7 @@ pub struct Opening {
 /// groups under scope `qp` gives a connection with k paths k times the share, and its results are to say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coupling {
-    /// The same for all queue pairs of a connection, and for no other on this card.
+    /// A number common to all queue pairs of a connection, and to no other on this card.
     pub group: u32,
     /// How many queue pairs there are in the group.
     pub subflows: u32,

@@ -19,7 +19,7 @@ pub(super) enum Kind {
     Probe,
     /// Measures a path.
     Measure,
-    /// Of a message that has failed.
+    /// A part of a message that has failed.
     Orphan,
 }
 

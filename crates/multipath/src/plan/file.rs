@@ -17,7 +17,7 @@ const FORM: &str = "write `10.0.0.1,10.0.0.2=49152,49153`; 0.0.0.0 stands for ev
 
 /// Source ports by source and destination.
 ///
-/// Of several lines that fit, one that names both ends wins, then one that names the source, then one that
+/// Among several lines that fit, one that names both ends wins, then one that names the source, then one that
 /// names the destination, then the one for all. `0.0.0.0` (`::` for version 6) stands for every address. Lines
 /// that begin with `#` and empty ones say nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! with all ports for samples and none remembered: DRILL(all, 0), the shortest queue. Switches for RoCE do the
 //! same under the name of adaptive routing. Ports that are paused come after all others.
 //!
-//! Of equal ports the first one behind the last choice is taken, so that packets which arrive together
+//! Among equal ports the first one behind the last choice is taken, so that packets which arrive together
 //! don't meet at one port; each switch begins elsewhere.
 
 use fairlane_scenario::Switch;

@@ -55,7 +55,7 @@ pub trait Forwarding: Sized {
         None
     }
 
-    /// The same, to be looked at.
+    /// What [`streams`](Self::streams) gives, read-only.
     fn known_streams(&self) -> Option<&Streams> {
         None
     }
@@ -112,7 +112,7 @@ pub trait Candidates {
 /// Candidates among the ports of a fabric.
 pub(crate) struct EgressPorts<'a> {
     pub(crate) numbers: &'a [u32],
-    /// Those beyond shortest paths.
+    /// Candidates beyond shortest paths.
     pub(crate) detours: &'a [u32],
     pub(crate) ports: &'a [Port],
     /// The class of the packet.

@@ -68,14 +68,14 @@ pub struct Deflection {
 pub struct Counts {
     /// Tails that switches have sent, and those of them that they had sent before.
     pub tails: u64,
-    /// Of them, those that were sent before.
+    /// Tails that had been sent before.
     pub again: u64,
     /// Answers to tails.
     pub clears: u64,
 }
 
 impl Deflection {
-    /// Of a fabric whose hosts send in `classes`, if its switches move flows.
+    /// The deflection state of a fabric whose hosts send in `classes`, if its switches move flows.
     ///
     /// # Errors
     /// If there are more switches than labels can tell apart, or fewer classes than flows need.

@@ -36,7 +36,7 @@ struct Best {
 }
 
 impl PortPairs {
-    /// Those of a fabric whose links have these rates by its topology.
+    /// The port pairs of a fabric whose links have these rates by its topology.
     pub fn new(graph: &Graph, rates: Vec<Rate>) -> Self {
         let mut known = Known {
             row: vec![FAR; graph.edges.len()],

@@ -81,7 +81,7 @@ impl Topology {
         Ok(topology)
     }
 
-    /// The same fabric with the slow links that a scenario has.
+    /// This fabric with the slow links that a scenario has.
     #[must_use]
     pub fn slowed(mut self, faults: &Faults) -> Self {
         let links = self.links.iter_mut();

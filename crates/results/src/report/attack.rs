@@ -30,7 +30,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// That of each tenant in a run.
+    /// The throughput of each tenant in a run.
     pub fn of(results: &Results) -> Self {
         let numbers = (0..).map(TenantId::new).take(results.tenants.len());
         Self {

@@ -120,7 +120,7 @@ fn checks_passed(browser: &str, page: &str, width: u32) -> usize {
     checks_passed_with(browser, (page, SELFTEST), width)
 }
 
-/// The same with other checks.
+/// Opens a page and counts how many of the given checks passed; all must.
 pub(super) fn checks_passed_with(browser: &str, (page, checks): (&str, &str), width: u32) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.html");

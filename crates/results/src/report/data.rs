@@ -55,7 +55,7 @@ pub(super) struct EndingData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum EndingKind {
-    /// It goes on.
+    /// The run goes on.
     Running,
     Complete,
     Stopped,
@@ -144,7 +144,7 @@ pub(super) struct SlowRow {
     pub(super) start_ns: f64,
     /// Until it completed, or until the end of the run.
     pub(super) span_ns: f64,
-    /// That over the time alone on the fabric.
+    /// `span_ns` over the time alone on the fabric.
     pub(super) slowdown: f64,
     /// Packets sent more than once.
     pub(super) retransmitted: u32,
@@ -183,7 +183,7 @@ pub(super) struct CollectiveRow {
 #[derive(Debug, Serialize)]
 pub(super) struct HotRow {
     pub(super) port: u32,
-    /// Of its rate over the whole run, 0 to about 1.
+    /// The part of the port's rate that it sends over the whole run, 0 to about 1.
     pub(super) utilisation: f64,
     /// In its busiest interval.
     pub(super) busiest: f64,
@@ -271,7 +271,7 @@ pub(super) struct TenantsData {
     pub(super) links: Vec<LinkData>,
     /// How many of those there are.
     pub(super) shared_links: usize,
-    /// Those that one tenant alone filled included.
+    /// Contended links, including the ones that one tenant alone filled.
     pub(super) contended_links: usize,
 }
 

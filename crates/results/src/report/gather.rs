@@ -18,7 +18,7 @@ pub(super) fn report_data(input: &ReportInput<'_>) -> ReportData {
     gathered(input, false)
 }
 
-/// The same of a run that goes on.
+/// The data of the page of a run that goes on.
 pub(super) fn running_data(input: &ReportInput<'_>) -> ReportData {
     gathered(input, true)
 }

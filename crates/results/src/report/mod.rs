@@ -87,7 +87,7 @@ pub struct Heading<'a> {
 pub struct Figures {
     /// Payload placed at receivers over the time of arrivals, in bits per second.
     pub goodput_bps: Option<f64>,
-    /// That time in nanoseconds.
+    /// The time of arrivals in nanoseconds.
     pub goodput_ns: f64,
     /// Median slowdown of completed messages; this and other percentiles of enough messages.
     pub slowdown_p50: Option<f64>,
@@ -135,7 +135,7 @@ pub fn data(input: &ReportInput<'_>) -> String {
     to_json(&gather::report_data(input))
 }
 
-/// The same of a run that goes on.
+/// The data of the page of a run that goes on, as JSON.
 pub fn running(input: &ReportInput<'_>) -> String {
     to_json(&gather::running_data(input))
 }

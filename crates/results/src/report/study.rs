@@ -146,7 +146,7 @@ impl Values {
         Self::Curve { x, y, low, high }
     }
 
-    /// Of the quantiles of several runs, without those that have none.
+    /// A distribution of the quantiles of several runs, without those that have none.
     pub fn distribution<'a>(runs: impl Iterator<Item = &'a [f64]>) -> Self {
         let runs: Vec<&[f64]> = runs.filter(|run| !run.is_empty()).collect();
         let length = runs.iter().map(|run| run.len()).min().unwrap_or(0);

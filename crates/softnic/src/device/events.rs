@@ -66,7 +66,7 @@ impl Device {
         self.with(|inner| Ok(inner.engine.channels.get(channel)?.take()))
     }
 
-    /// The same, and waits for an event: so long, or without end.
+    /// Takes the oldest event of a channel, after waiting for one: at most for `most`, or without end.
     ///
     /// # Errors
     /// If it isn't known.

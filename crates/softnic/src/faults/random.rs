@@ -17,7 +17,7 @@ impl Random {
         mix(mix(mix(seed) ^ high) ^ low)
     }
 
-    /// Those about a packet.
+    /// The numbers for a packet of the device.
     pub(super) const fn of(start: u64, packet: u64) -> Self {
         Self(mix(start ^ packet))
     }

@@ -14,7 +14,7 @@ pub(crate) struct Reach<'a> {
     /// The slot of the queue pair.
     pub(crate) pair: u32,
     pub(crate) domain: Domain,
-    /// Of the queue pair.
+    /// Access rights that the queue pair grants.
     pub(crate) rights: Rights,
 }
 

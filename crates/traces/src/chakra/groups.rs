@@ -103,7 +103,7 @@ impl Used {
     }
 }
 
-/// Of all ranks, unless declared otherwise; so does ASTRA-sim take it.
+/// Whether a group of this name has all ranks unless declared otherwise, as in ASTRA-sim.
 fn is_default(name: &str) -> bool {
     name.is_empty() || name == "0"
 }

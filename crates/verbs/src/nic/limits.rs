@@ -6,7 +6,7 @@ use fairlane_softnic::Limits;
 
 use crate::abi::DeviceAttr;
 
-/// Those of the device.
+/// The limits of the device.
 pub(crate) const ALL: Limits = Limits::ALL;
 
 /// What `ibv_query_device` says of them; the rest is for others to fill in.

@@ -76,7 +76,7 @@ pub(super) fn groups(runs: &[Run], differing: &[String]) -> Vec<Group> {
     groups.iter().map(group).collect()
 }
 
-/// Of runs of one group those that count: of several with the same seed, which are the same run, the first.
+/// The runs of one group that count: of several with the same seed, which are the same run, the first.
 fn samples(runs: &[Run], members: &[usize]) -> Vec<usize> {
     let mut samples: Vec<usize> = Vec::new();
     for &member in members {

@@ -62,7 +62,7 @@ fn tail(mut slowdowns: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// So many messages of each size, all of one slowdown.
+    /// A run with the given number of messages of each size, all of one slowdown.
     fn run(sizes: &[(u64, usize)], slowdown: f64) -> Overlay {
         let each = |&(size, count): &(u64, usize)| std::iter::repeat_n(size, count);
         let size_bytes: Vec<u64> = sizes.iter().flat_map(each).collect();

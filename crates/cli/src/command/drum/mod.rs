@@ -71,7 +71,7 @@ fn failure(place: &str, error: Error) -> Failure {
     }
 }
 
-/// So many threads, or one for each processor.
+/// The wanted number of threads, or one for each processor.
 pub(crate) fn threads(wanted: Option<u16>) -> Threads {
     wanted.map_or_else(Threads::available, |count| Threads::new(count.into()))
 }

@@ -33,11 +33,11 @@ const AT_A_TIME: usize = 16;
 /// Why a device says nothing.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// It has closed meanwhile.
+    /// The device has closed meanwhile.
     Gone,
-    /// It is of another user.
+    /// The device is of another user.
     Foreign(String, u32),
-    /// It doesn't answer as it should.
+    /// The device doesn't answer as it should.
     Silent(String, String),
 }
 

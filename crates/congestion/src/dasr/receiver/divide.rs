@@ -13,7 +13,7 @@ use crate::scope::Share;
 /// A tenant.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// Whose; `None` for all that no weight was stated for.
+    /// The tenant; `None` for the group of all tenants without a stated weight.
     pub(super) tenant: Option<TenantId>,
     pub(super) weight: f64,
     /// Senders.

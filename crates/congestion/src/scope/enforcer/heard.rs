@@ -1,4 +1,4 @@
-//! What comes back.
+//! Feedback (ACK, CNP, loss) to the shared controllers.
 
 use fairlane_units::{Bytes, Rate, Time};
 

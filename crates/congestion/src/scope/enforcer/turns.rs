@@ -1,4 +1,4 @@
-//! Whose turn it is, and what a packet that leaves costs.
+//! Which queue pair sends next, and what a packet that leaves costs.
 
 use core::cmp::Reverse;
 
@@ -49,9 +49,9 @@ impl Enforcer {
         lane.debt.allows(depth.serialization(lane.allowed.carried))
     }
 
-    /// Whose turn it is: of the tenants that may send, the one that is furthest behind its part; of its pairs, the one
-    /// that has waited longest; of the queue pairs of that, the next one in turn, or ahead of its pace the next one with a
-    /// small message.
+    /// The queue pair that sends next: of the tenants that may send, the one that is furthest behind its part; of its pairs,
+    /// the one that has waited longest; of the queue pairs of that, the next one in turn, or ahead of its pace the next one
+    /// with a small message.
     pub fn next(&mut self, now: Time) -> Option<SenderId> {
         let mut best: Option<(u128, u32)> = None;
         for at in 0..self.tenants.len() {

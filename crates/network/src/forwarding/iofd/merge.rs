@@ -40,7 +40,7 @@ pub enum Fate {
     Over(Fork),
     /// There is no room to hold it.
     NoRoom,
-    /// It was held for too long.
+    /// The item was held for too long.
     TooLong,
     /// Something that set out after a change of routes has passed before it; whether it was held.
     Overtaken(bool),

@@ -24,7 +24,7 @@ const LOOKS: usize = 4;
 /// A tail that hasn't been answered is sent again after a time that doubles so often while nothing comes.
 const DOUBLINGS: u32 = 6;
 
-/// Whose packet it is, and what a tail among its packets looks like.
+/// The flow that a packet belongs to, and what a tail among its packets looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// Number of the flow.
@@ -51,7 +51,7 @@ impl Origin {
 /// A packet or tail of a stream that is at a switch.
 #[derive(Clone, Copy, Debug)]
 pub struct Passing {
-    /// Whose it is.
+    /// The flow that it belongs to.
     pub origin: Origin,
     /// The labels that it has come with.
     pub forks: Forks,
@@ -79,7 +79,7 @@ pub struct Tail {
     pub fork: Fork,
     /// The labels that everything before it has left with.
     pub forks: Forks,
-    /// Whose packets it follows.
+    /// The flow whose packets it follows.
     pub origin: Origin,
     /// Whether it was sent before.
     pub again: bool,
