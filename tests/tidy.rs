@@ -396,6 +396,62 @@ fn a_controller_is_one_file_and_one_line() {
     assert_none(&complaints);
 }
 
+/// Kinds of attacks with their names, as the scenario lists them.
+fn attacks() -> Vec<(String, String)> {
+    let text = read("crates/scenario/src/attack.rs");
+    let (_, kinds) = text.rsplit_once("    kinds {").expect("a list of kinds");
+    let entry = |line: &str| {
+        let (kind, rest) = line.trim().split_once(" \"")?;
+        let (name, _) = rest.split_once("\":")?;
+        Some((kind.to_owned(), name.to_owned()))
+    };
+    let found: Vec<_> = kinds.lines().filter_map(entry).collect();
+    assert!(found.len() >= 10, "found only {found:?}");
+    found
+}
+
+/// `docs/adding-an-attack.md` promises it.
+#[test]
+fn an_attack_is_one_file_and_a_line_in_each_place_that_its_page_names() {
+    let page = read("docs/adding-an-attack.md");
+    let mut complaints = Vec::new();
+    for (kind, name) in attacks() {
+        let module = name.replace('-', "_");
+        let arm = format!("AttackKind::{kind}");
+        let declared = format!("mod {module};");
+        let places = [
+            ("crates/attacks/src/lib.rs", declared.as_str()),
+            ("crates/attacks/src/plan.rs", arm.as_str()),
+            ("docs/attacks.md", name.as_str()),
+            ("docs/scenario.md", name.as_str()),
+            ("python/fairlane/scenario/_attack.py", name.as_str()),
+        ];
+        for (place, wanted) in places {
+            if !read(place).contains(wanted) {
+                complaints.push(format!("{place} doesn't have `{wanted}`"));
+            }
+        }
+        if !root()
+            .join(format!("crates/attacks/src/{module}.rs"))
+            .exists()
+        {
+            complaints.push(format!("crates/attacks/src/{module}.rs is missing"));
+        }
+    }
+    for place in [
+        "crates/attacks/src/lib.rs",
+        "crates/attacks/src/plan.rs",
+        "crates/attacks/src/pulse.rs",
+        "crates/attacks/src/suite.rs",
+        "crates/scenario/src/attack.rs",
+    ] {
+        if !page.contains(place) || !root().join(place).exists() {
+            complaints.push(format!("docs/adding-an-attack.md: {place}"));
+        }
+    }
+    assert_none(&complaints);
+}
+
 /// What an algorithm may say: the items of the contract's trait.
 fn contract() -> Vec<String> {
     let text = read("crates/congestion/src/contract.rs");

@@ -91,8 +91,8 @@ fn text_has_a_table_of_the_device_and_one_of_its_queue_pairs() {
     let row = text.lines().last().unwrap();
     let fields: Vec<&str> = row.split_whitespace().collect();
     let number = pair.get().to_string();
-    let expected = [&number, "RC", "RTS", &at.to_string(), &number];
-    assert_eq!(fields[..5], expected, "{text}");
+    let expected = [&number, "RC", "RTS", "0xffff", &at.to_string(), &number];
+    assert_eq!(fields[..6], expected, "{text}");
 }
 
 #[test]

@@ -220,6 +220,7 @@ fn others_are_told_what_applications_are_told() {
             (&told["service"], &told["state"]),
             (&"RC".into(), &"RTS".into())
         );
+        assert_eq!(told["partition"], 0xffff);
     }
     let told = ask(&b, DEVICE);
     assert!(told["pairs"].is_null() && told["counters"]["sent_pkts"].as_u64() > Some(0));

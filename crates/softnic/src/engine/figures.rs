@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use fairlane_transport::{Service, State};
-use fairlane_units::QpNumber;
+use fairlane_units::{QpNumber, TenantId};
 
 use super::Engine;
 use crate::counters::Counters;
@@ -15,6 +15,8 @@ use crate::queue_pair::QueuePair;
 pub(crate) struct PairFigures {
     pub(crate) number: QpNumber,
     pub(crate) service: Service,
+    /// Its partition key, which is that of its tenant.
+    pub(crate) partition: TenantId,
     pub(crate) state: State,
     /// The other end, of a connection from RTR on.
     pub(crate) peer: Option<(IpAddr, QpNumber)>,
@@ -51,6 +53,7 @@ pub(crate) fn of_pairs(engine: &Engine, slots: Range<u32>) -> Option<Vec<PairFig
     let figures = |pair: &QueuePair| PairFigures {
         number: pair.number,
         service: pair.options.service,
+        partition: pair.options.partition,
         state: pair.state,
         peer: pair
             .id

@@ -106,6 +106,7 @@ fn one(text: &mut String, pair: &PairFigures) {
     put(text, '{', "number", pair.number.get());
     put_text(text, "service", service(pair.service));
     put_text(text, "state", state(pair.state));
+    put(text, ',', "partition", pair.partition.get());
     if let Some((address, number)) = pair.peer {
         put_text(text, "peer", &address.to_string());
         put(text, ',', "peer_number", number.get());

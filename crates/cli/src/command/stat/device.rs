@@ -35,12 +35,23 @@ pub(super) struct Pair {
     pub(super) number: u64,
     pub(super) service: String,
     pub(super) state: String,
+    /// The partition key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) partition: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) peer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) peer_number: Option<u64>,
     #[serde(serialize_with = "map", deserialize_with = "list")]
     pub(super) counters: Vec<Named>,
+}
+
+impl Pair {
+    /// The partition key as people write it; empty if the device doesn't tell.
+    pub(super) fn partition(&self) -> String {
+        self.partition
+            .map_or_else(String::new, |key| format!("{key:#06x}"))
+    }
 }
 
 /// Counters as an object.

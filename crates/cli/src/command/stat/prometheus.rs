@@ -71,6 +71,7 @@ impl Exposition {
         info.extend([
             ("service", pair.service.clone()),
             ("state", pair.state.clone()),
+            ("partition", pair.partition()),
             ("peer", pair.peer.clone().unwrap_or_default()),
         ]);
         let peer_qp = pair.peer_number.map(|number| number.to_string());

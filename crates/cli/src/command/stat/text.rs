@@ -66,13 +66,21 @@ fn pairs(pairs: &[Pair], all: bool) -> String {
     let shown = |name: &str| all || pairs.iter().any(|pair| value(pair, name) > 0);
     let names = first.counters.iter().map(|(name, _)| name.as_str());
     let names: Vec<&str> = names.filter(|name| shown(name)).collect();
-    let mut header = vec!["queue pair", "service", "state", "peer", "its number"];
+    let mut header = vec![
+        "queue pair",
+        "service",
+        "state",
+        "partition",
+        "peer",
+        "its number",
+    ];
     header.extend(&names);
     let row = |pair: &Pair| {
         let mut row = vec![
             pair.number.to_string(),
             pair.service.clone(),
             pair.state.clone(),
+            pair.partition(),
             pair.peer.clone().unwrap_or_default(),
             pair.peer_number
                 .map(|number| number.to_string())
