@@ -328,7 +328,7 @@ workloads! {
     Flows {
         /// Flow file, relative to the scenario; this or `flow` is required.
         path: Option<PathBuf>,
-        // What they must obey is checked in `validate/traffic.rs`, as it is for those of a file.
+        // What they must obey is checked in `validate/workload/flows.rs`, as it is for those of a file.
         /// Messages, in order of start.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flow: Vec<Flow>,

@@ -15,9 +15,26 @@ use crate::tenant::called;
 use crate::types::{Attack, AttackKind, HostSet, Verb, Workload};
 
 /// Hosts that put data on the fabric, and hosts that it goes to: any of these to any of those.
-struct Traffic {
-    senders: BTreeSet<NodeId>,
-    receivers: BTreeSet<NodeId>,
+pub(super) struct Traffic {
+    pub(super) senders: BTreeSet<NodeId>,
+    pub(super) receivers: BTreeSet<NodeId>,
+}
+
+impl Traffic {
+    /// What hosts that post put on the fabric with those that they name, or get from them.
+    pub(super) fn of(verb: Verb, asking: BTreeSet<NodeId>, asked: BTreeSet<NodeId>) -> Self {
+        let (senders, receivers) = match verb {
+            Verb::Read => (asked, asking),
+            _ => (asking, asked),
+        };
+        Self { senders, receivers }
+    }
+
+    /// The traffic of sets of hosts: those that post, and those that they name.
+    pub(super) fn between(subject: &Subject<'_>, verb: Verb, ends: [&HostSet; 2]) -> Self {
+        let [asking, asked] = ends.map(|set| resolved(subject, set));
+        Self::of(verb, asking, asked)
+    }
 }
 
 /// A tenant with a guarantee.
@@ -189,48 +206,18 @@ fn traffic(subject: &Subject<'_>, tenant: usize) -> Vec<Traffic> {
 }
 
 /// What a set says wrongly is refused where workloads and attacks are checked.
-fn resolved(subject: &Subject<'_>, set: &HostSet) -> BTreeSet<NodeId> {
+pub(super) fn resolved(subject: &Subject<'_>, set: &HostSet) -> BTreeSet<NodeId> {
     let hosts = set.resolve(&subject.hosts).unwrap_or_default();
     hosts.into_iter().collect()
 }
 
 fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<Traffic> {
-    let hosts = |set: &HostSet| resolved(subject, set);
-    let between = |asking, asked| {
-        let (senders, receivers) = match workload.verb() {
-            Verb::Read => (asked, asking),
-            _ => (asking, asked),
-        };
-        Traffic { senders, receivers }
-    };
-    match workload {
-        Workload::Poisson(it) => vec![between(hosts(&it.sources), hosts(&it.destinations))],
-        Workload::KeyValue(it) => vec![between(hosts(&it.clients), hosts(&it.servers))],
-        // Data flows to the receiver, whoever posts.
-        Workload::Incast(it) => {
-            let named = it.receiver.map(|host| [NodeId::new(host)].into());
-            vec![Traffic {
-                senders: hosts(&it.hosts),
-                receivers: named.unwrap_or_else(|| hosts(&it.hosts)),
-            }]
-        }
-        Workload::Flows(it) => {
-            let read = subject.inputs.flows.get(index).and_then(Option::as_ref);
-            let mut flows: Vec<_> = read.unwrap_or(&it.flow).iter().collect();
-            flows.sort_by_key(|flow| flow.source);
-            let of_source = flows.chunk_by(|one, other| one.source == other.source);
-            let traffic = of_source.map(|flows| {
-                let asked = flows.iter().map(|flow| NodeId::new(flow.destination));
-                between([NodeId::new(flows[0].source)].into(), asked.collect())
-            });
-            traffic.collect()
-        }
-        _ => {
-            let set = workload.hosts().map(|(_, set)| hosts(set));
-            let hosts = set.unwrap_or_default();
-            vec![between(hosts.clone(), hosts)]
-        }
-    }
+    let own = workload.kind().traffic(subject, index);
+    own.unwrap_or_else(|| {
+        let set = workload.hosts().map(|(_, set)| resolved(subject, set));
+        let hosts = set.unwrap_or_default();
+        vec![Traffic::of(workload.verb(), hosts.clone(), hosts)]
+    })
 }
 
 /// Traffic of an attack's own. One that cuts messages has none, unless it sends the pieces elsewhere.

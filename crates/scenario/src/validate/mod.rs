@@ -8,16 +8,14 @@ mod controls;
 mod faults;
 mod graph;
 mod guarantees;
-mod key_value;
 mod multipath;
 mod nic;
 mod ns3;
 mod policies;
-mod programs;
 mod sections;
 mod tenants;
-mod traffic;
 mod verbs;
+mod workload;
 
 pub(crate) use policies::default_floors;
 
@@ -61,7 +59,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     classes::check(&subject)?;
     controls::check(&subject)?;
     tenants::check(&subject)?;
-    traffic::check(&subject)?;
+    workload::check(&subject)?;
     nic::check(&subject)?;
     verbs::check(&subject)?;
     multipath::check(&subject)?;

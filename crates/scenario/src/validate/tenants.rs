@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use fairlane_units::NodeId;
 
-use super::traffic::Scope;
+use super::workload::Scope;
 use super::{Check, Subject, guarantees};
 use crate::error::{Error, bail, ensure, suggestion};
 use crate::tenant::tenant_of;
-use crate::types::{Tenant, Verb, Workload};
+use crate::types::{Tenant, Workload};
 use fairlane_hpcc_files::lines::shorten;
 
 /// Tenants of one scenario; each has counters at every port.
@@ -73,13 +73,8 @@ pub(super) fn belongs(scope: &Scope<'_>, workload: &Workload) -> Check {
     for host in scope.hosts(key, set)? {
         scope.owns(host, || scope.key(key))?;
     }
-    match workload {
-        // The receiver of an incast of READs posts them.
-        Workload::Incast(it) if it.verb == Verb::Read => it.receiver.map_or(Ok(()), |receiver| {
-            scope.owns(NodeId::new(receiver), || scope.key("receiver"))
-        }),
-        _ => Ok(()),
-    }
+    let beside = workload.kind().posts();
+    beside.map_or(Ok(()), |(key, host)| scope.owns(host, || scope.key(key)))
 }
 
 impl Scope<'_> {

@@ -5,8 +5,7 @@ use fairlane_units::{Bytes, Duration};
 use super::{Check, Subject};
 use crate::error::ensure;
 use crate::rules;
-use crate::sizes::LARGEST_MESSAGE;
-use crate::types::{Profile, Recovery, Scenario, Transport, Verb, Workload};
+use crate::types::{Profile, Recovery, Scenario, Transport, Verb};
 
 /// What FETCH-ADD and CMP-SWAP work on (IBTA 9.4.5).
 const ATOMIC: Bytes = Bytes::new(8);
@@ -21,8 +20,9 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         let key = |key: &str| format!("workload[{index}].{key}");
         let (scenario, verb) = (subject.scenario, workload.verb());
         operation(scenario, verb, &key("verb"))?;
-        if let Some((place, smallest, largest)) = sizes(subject, index, workload) {
-            sized(scenario, verb, [smallest, largest], &key(place))?;
+        if let Some(stated) = workload.kind().sizes(subject, index) {
+            let ends = [stated.smallest, stated.largest];
+            sized(scenario, verb, ends, &key(stated.key))?;
         }
     }
     Ok(())
@@ -84,41 +84,4 @@ fn sized(scenario: &Scenario, verb: Verb, [smallest, largest]: [Bytes; 2], place
         "has a message of {packets} packets, expected at most 2^23";
         "with transport.direct_placement; split it into several");
     Ok(())
-}
-
-/// Where a workload states its sizes, and the smallest and largest.
-pub(super) fn sizes(
-    subject: &Subject<'_>,
-    index: usize,
-    workload: &Workload,
-) -> Option<(&'static str, Bytes, Bytes)> {
-    let one = |size| Some(("size", size, size));
-    let distribution = || {
-        let sizes = subject.inputs.sizes.get(index)?.as_ref()?;
-        let (first, last) = (sizes.points().first()?, sizes.points().last()?);
-        Some(("sizes", first.size, last.size))
-    };
-    match workload {
-        Workload::Poisson(_) => distribution(),
-        Workload::Incast(it) => one(it.size),
-        Workload::Permutation(it) => one(it.size),
-        Workload::AllToAll(it) => one(it.size),
-        Workload::KeyValue(it) => match (it.size, it.range) {
-            (Some(size), _) => one(size),
-            (_, Some(range)) => Some(("range", range.low, range.high)),
-            _ => distribution(),
-        },
-        // Each step carries a part of the vector.
-        Workload::RingAllReduce(it) => Some(("size", Bytes::new(1), it.size)),
-        // Of a larger one, too, no message is larger than that.
-        Workload::Collective(it) => Some(("size", Bytes::new(1), it.size.min(LARGEST_MESSAGE))),
-        // The fabric checks each message.
-        Workload::Training(_) | Workload::Program(_) => None,
-        Workload::Flows(it) => {
-            let flows = subject.inputs.flows.get(index)?.as_ref()?;
-            let sizes = || flows.iter().map(|flow| flow.size);
-            let key = if it.path.is_some() { "path" } else { "flow" };
-            Some((key, sizes().min()?, sizes().max()?))
-        }
-    }
 }

@@ -1,15 +1,38 @@
 //! Workloads of connections that stay open.
 
-use super::Check;
-use super::traffic::Scope;
-use super::verbs::sizes as sizes_of;
+use super::{Kind, Scope, Stated};
 use crate::error::{bail, ensure};
 use crate::types::{KeyValue, Profile, Service, Workload};
+use crate::validate::guarantees::Traffic;
+use crate::validate::{Check, Subject};
 
 /// Connections of one workload; each has a state of some kilobytes.
 const MOST_CONNECTIONS: u64 = 1 << 16;
 
-pub(super) fn check(scope: &Scope<'_>, it: &KeyValue) -> Check {
+impl Kind for KeyValue {
+    fn check(&self, scope: &Scope<'_>) -> Check {
+        check(scope, self)
+    }
+
+    fn sizes(&self, subject: &Subject<'_>, index: usize) -> Option<Stated> {
+        match (self.size, self.range) {
+            (Some(size), _) => Some(Stated::one(size)),
+            (_, Some(range)) => Some(Stated {
+                key: "range",
+                smallest: range.low,
+                largest: range.high,
+            }),
+            _ => Stated::distribution(subject, index),
+        }
+    }
+
+    fn traffic(&self, subject: &Subject<'_>, _: usize) -> Option<Vec<Traffic>> {
+        let ends = [&self.clients, &self.servers];
+        Some(vec![Traffic::between(subject, self.verb, ends)])
+    }
+}
+
+fn check(scope: &Scope<'_>, it: &KeyValue) -> Check {
     ensure!(scope.subject.scenario.profile != Profile::HpccNs3, scope.key("kind"),
         "is \"key-value\", which profile \"hpcc-ns3\" doesn't have"; "use profile \"exact\"");
     connections(scope, it)?;
@@ -44,8 +67,7 @@ fn sizes(scope: &Scope<'_>, it: &KeyValue) -> Check {
     let scenario = scope.subject.scenario;
     let mtu = scenario.packet.mtu;
     let datagrams = scenario.transport.service == Service::Ud;
-    let workload = &scenario.workload[scope.index];
-    if let Some((key, _, largest)) = sizes_of(scope.subject, scope.index, workload) {
+    if let Some(Stated { key, largest, .. }) = it.sizes(scope.subject, scope.index) {
         ensure!(!datagrams || largest <= mtu, scope.key(key),
             "has more than a packet, expected at most {mtu} for datagrams";
             "raise packet.mtu, or use service \"rc\"");

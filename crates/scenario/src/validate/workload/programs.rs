@@ -1,10 +1,9 @@
 //! Workloads whose hosts are ranks of a parallel program.
 
 use fairlane_program::pattern::{Pattern, is_possible, most_messages};
-use fairlane_units::Duration;
+use fairlane_units::{Bytes, Duration};
 
-use super::Check;
-use super::traffic::Scope;
+use super::{Kind, Scope, Stated};
 use crate::collective::{
     CollectiveAlgorithm, CollectiveKind, TracePath, data_ranks, hosts_of_group,
 };
@@ -12,9 +11,44 @@ use crate::error::{Error, ensure};
 use crate::rules::range;
 use crate::sizes::LARGEST_MESSAGE;
 use crate::types::{Collective, HostSet, Program, Training, Verb};
+use crate::validate::{Check, Subject};
 
 /// Operations of all ranks of a training.
 const MOST_OPERATIONS: u64 = 10_000_000;
+
+impl Kind for Collective {
+    fn check(&self, scope: &Scope<'_>) -> Check {
+        collective(scope, self)
+    }
+
+    /// Of a larger vector, too, no message is larger than a work request holds.
+    fn sizes(&self, _: &Subject<'_>, _: usize) -> Option<Stated> {
+        Some(Stated {
+            smallest: Bytes::new(1),
+            ..Stated::one(self.size.min(LARGEST_MESSAGE))
+        })
+    }
+}
+
+impl Kind for Training {
+    fn check(&self, scope: &Scope<'_>) -> Check {
+        training(scope, self)
+    }
+
+    fn sizes(&self, _: &Subject<'_>, _: usize) -> Option<Stated> {
+        None
+    }
+}
+
+impl Kind for Program {
+    fn check(&self, scope: &Scope<'_>) -> Check {
+        trace(scope, self)
+    }
+
+    fn sizes(&self, _: &Subject<'_>, _: usize) -> Option<Stated> {
+        None
+    }
+}
 
 impl Scope<'_> {
     /// Checks what programs have in common; how many hosts take part.
@@ -25,7 +59,7 @@ impl Scope<'_> {
     }
 }
 
-pub(super) fn collective(scope: &Scope<'_>, it: &Collective) -> Check {
+fn collective(scope: &Scope<'_>, it: &Collective) -> Check {
     let (size, rounds, groups) = (it.size, it.rounds, it.groups);
     let count = scope.ranks(it.verb, &it.hosts)?;
     let barrier = it.operation == CollectiveKind::Barrier;
@@ -57,7 +91,7 @@ pub(super) fn collective(scope: &Scope<'_>, it: &Collective) -> Check {
     Ok(())
 }
 
-pub(super) fn training(scope: &Scope<'_>, it: &Training) -> Check {
+fn training(scope: &Scope<'_>, it: &Training) -> Check {
     let pipeline = it.pipeline;
     let count = scope.ranks(it.verb, &it.hosts)?;
     let all_reduce = CollectiveKind::AllReduce.program(0);
@@ -94,7 +128,7 @@ fn step(it: &Training) -> Duration {
     Duration::from_ps(u64::try_from(all).unwrap_or(u64::MAX))
 }
 
-pub(super) fn trace(scope: &Scope<'_>, it: &Program) -> Check {
+fn trace(scope: &Scope<'_>, it: &Program) -> Check {
     let count = scope.ranks(it.verb, &it.hosts)?;
     ensure!(!matches!(&it.path, TracePath::Each(paths) if paths.is_empty()), scope.key("path"),
         "has no file, expected one for each rank"; "name the files");
