@@ -396,6 +396,54 @@ fn a_controller_is_one_file_and_one_line() {
     assert_none(&complaints);
 }
 
+/// Kinds of workloads, as the scenario declares them.
+fn workloads() -> Vec<String> {
+    let text = read("crates/scenario/src/workload.rs");
+    let (_, list) = text
+        .rsplit_once("\nworkloads! {\n")
+        .expect("a list of kinds");
+    let (list, _) = list.split_once("\n}\n").expect("it ends");
+    let entry = |line: &str| {
+        let name = line
+            .strip_prefix("    ")
+            .filter(|rest| !rest.starts_with(' '))?;
+        let name = name.strip_suffix(" {")?.split(' ').next()?;
+        name.starts_with(char::is_uppercase)
+            .then(|| name.to_owned())
+    };
+    let found: Vec<_> = list.lines().filter_map(entry).collect();
+    assert!(found.len() >= 10, "found only {found:?}");
+    found
+}
+
+/// `docs/adding-a-workload.md` promises it.
+#[test]
+fn a_workload_is_two_files_and_a_line_in_each_place_that_its_page_names() {
+    let page = read("docs/adding-a-workload.md");
+    let files = files();
+    let mut complaints = Vec::new();
+    for kind in workloads() {
+        let kinds = "crates/scenario/src/validate/workload";
+        let checked = format!("impl Kind for {kind} ");
+        let has =
+            |(name, text): (&String, &String)| name.starts_with(kinds) && text.contains(&checked);
+        if !files.iter().any(has) {
+            complaints.push(format!("{kinds}/ has no `{checked}`"));
+        }
+        let arm = format!("Workload::{kind}(");
+        for (place, wanted) in [
+            ("crates/scenario/src/types.rs", kind.as_str()),
+            ("crates/fabric/src/workload/mod.rs", arm.as_str()),
+            ("crates/results/src/heading.rs", arm.as_str()),
+        ] {
+            if !page.contains(place) || !read(place).contains(wanted) {
+                complaints.push(format!("{place} doesn't have `{wanted}`"));
+            }
+        }
+    }
+    assert_none(&complaints);
+}
+
 /// Kinds of attacks with their names, as the scenario lists them.
 fn attacks() -> Vec<(String, String)> {
     let text = read("crates/scenario/src/attack.rs");
