@@ -18,6 +18,9 @@ const LAST_GAP: Duration = Duration::from_ms(1024);
 const REFRESH: Duration = Duration::from_ms(10_000);
 /// How long what a device has told of itself holds.
 const REMEMBERED: Duration = Duration::from_ms(30_000);
+/// How long what a device has told of itself isn't changed by another hello, whose sender nobody has verified: a change concerns
+/// all connections to it.
+const SETTLED: Duration = Duration::from_ms(100);
 /// Devices that are remembered without a connection to them: so many may begin one at once.
 const MOST_STRANGERS: usize = 1024;
 /// Hellos that wait to leave; what finds no room is asked again.
@@ -154,6 +157,13 @@ impl Peers {
             asks: false,
             ..hello
         };
+        let settles = |until: Time| now.saturating_add(REMEMBERED) < until.saturating_add(SETTLED);
+        if peer
+            .told
+            .is_some_and(|(told, until)| told != hello && settles(until))
+        {
+            return false;
+        }
         let before = peer.told.replace((hello, now.saturating_add(REMEMBERED)));
         if self.wants {
             peer.ask_from(now.saturating_add(REFRESH));
@@ -235,5 +245,130 @@ impl Peers {
     fn forget(&mut self, address: IpAddr) {
         self.known.remove(&address);
         self.strangers -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use fairlane_units::Rate;
+
+    use super::*;
+
+    const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    /// The peers of a device that wants time stamps, or nothing.
+    fn peers(wants: bool) -> Peers {
+        let needs = Needs {
+            round_trip: wants,
+            ..Needs::NOTHING
+        };
+        Peers::new(&Settings::new(PEER), needs, &dasr::Params::default())
+    }
+
+    fn answer() -> Hello {
+        Hello {
+            asks: false,
+            shares: false,
+            marks: true,
+            feedback: false,
+            line_rate: Rate::from_gbps(25),
+        }
+    }
+
+    fn ms(time: u64) -> Time {
+        Time::ZERO + Duration::from_ms(time)
+    }
+
+    /// When hellos leave until `end`, in milliseconds.
+    fn hellos(peers: &mut Peers, end: Time) -> Vec<u64> {
+        let mut times = Vec::new();
+        while let Some(at) = peers.deadline().filter(|&at| at <= end) {
+            peers.on_deadline(at);
+            while let Some((to, hello)) = peers.next_hello() {
+                assert!(to == PEER && hello.asks);
+                times.push(at.as_ns() / 1_000_000);
+            }
+        }
+        times
+    }
+
+    #[test]
+    fn who_is_silent_is_asked_for_two_seconds_and_again_with_another_connection() {
+        let mut peers = peers(true);
+        peers.join(ms(5), PEER);
+        peers.join(ms(5), PEER);
+        let doubling = [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1023];
+        assert_eq!(hellos(&mut peers, ms(90_000)), doubling.map(|at| at + 5));
+        peers.join(ms(91_000), PEER);
+        assert_eq!(hellos(&mut peers, ms(91_003)), [91_000, 91_001, 91_003]);
+        assert_eq!(peers.extensions(PEER), Extensions::NONE);
+    }
+
+    #[test]
+    fn answers_hold_for_half_a_minute_and_are_asked_for_again_while_there_are_connections() {
+        let mut peers = peers(true);
+        peers.join(ms(0), PEER);
+        assert_eq!(hellos(&mut peers, ms(0)), [0]);
+        assert!(peers.on_hello(ms(1), PEER, answer()));
+        let extensions = peers.extensions(PEER);
+        assert!(extensions.marks_in_replies && extensions.read_feedback);
+        assert_eq!(extensions.shares, None);
+        assert_eq!(hellos(&mut peers, ms(10_001)), [10_001]);
+        assert!(!peers.on_hello(ms(10_001), PEER, answer()));
+        // Nobody answers any more.
+        assert_eq!(hellos(&mut peers, ms(40_000)).len(), 11);
+        assert_eq!(peers.on_deadline(ms(40_001)), [PEER]);
+        assert_eq!(peers.extensions(PEER), Extensions::NONE);
+    }
+
+    #[test]
+    fn who_wants_nothing_only_answers() {
+        let mut peers = peers(false);
+        peers.join(ms(0), PEER);
+        assert_eq!(peers.deadline(), None);
+        let asks = Hello {
+            asks: true,
+            ..answer()
+        };
+        assert!(peers.on_hello(ms(1), PEER, asks));
+        let (to, own) = peers.next_hello().expect("it is answered");
+        assert!(to == PEER && !own.asks && !own.feedback);
+        assert!(peers.extensions(PEER).marks_in_replies);
+        peers.leave(PEER);
+        assert!(peers.on_deadline(ms(30_001)).is_empty());
+        assert!(peers.known.is_empty() && peers.strangers == 0);
+    }
+
+    #[test]
+    fn hellos_that_contradict_each_other_change_nothing_at_once() {
+        let mut peers = peers(true);
+        peers.join(ms(0), PEER);
+        assert!(peers.on_hello(ms(1), PEER, answer()));
+        let other = Hello {
+            marks: false,
+            ..answer()
+        };
+        assert!(!peers.on_hello(ms(2), PEER, other));
+        assert!(peers.extensions(PEER).marks_in_replies);
+        assert!(peers.on_hello(ms(102), PEER, other));
+        assert!(!peers.extensions(PEER).marks_in_replies);
+    }
+
+    #[test]
+    fn strangers_are_remembered_while_there_is_room() {
+        let mut peers = peers(true);
+        for number in 0..2000_u32 {
+            let stranger = IpAddr::V4(Ipv4Addr::from(number + 1));
+            let is_new = peers.on_hello(ms(0), stranger, answer());
+            assert_eq!(is_new, number < MOST_STRANGERS as u32);
+        }
+        assert_eq!(peers.known.len(), MOST_STRANGERS);
+        let known = IpAddr::V4(Ipv4Addr::from(1));
+        peers.join(ms(1), known);
+        assert_eq!(peers.strangers, MOST_STRANGERS - 1);
+        assert_eq!(peers.on_deadline(ms(31_000)), [known]);
+        assert_eq!((peers.known.len(), peers.strangers), (1, 0));
     }
 }
