@@ -1,7 +1,7 @@
 //! Settings of devices by environment: tenants, whose partition keys are in the port's table, and congestion control.
 
-use crate::pair::{Ended, complaint, run};
-use crate::setup::{alone, has};
+use crate::pair::{Ended, SERVER, complaint, run};
+use crate::setup::{alone, at, compiled, has};
 
 /// Runs perftest at both ends under settings.
 fn write(settings: &'static str, index: &'static str) -> ([&'static str; 7], Ended) {
@@ -52,4 +52,18 @@ fn settings_that_are_not_understood_keep_a_device_closed() {
     let said = said(&ended);
     let expected = "FAIRLANE_NIC: `scope` is \"everybody\", expected one of none, qp,";
     assert!(said.contains(expected) && said.contains("hint: "), "{said}");
+}
+
+#[test]
+fn the_table_of_partition_keys_is_that_of_the_tenants() {
+    let Some(program) = compiled("partitions", ("infiniband/verbs.h", "libibverbs-dev")) else {
+        return;
+    };
+    let _alone = alone();
+    let mut command = at(SERVER, program.to_str().expect("a plain path"));
+    command.env("FAIRLANE_NIC", "scope=tenant tenants=0x8001:3,0x8002:1");
+    let output = command.output().expect("the program can be started");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(said, "0 0xffff 0\n1 0x8001 1\n2 0x8002 2\n1\n");
 }

@@ -206,9 +206,15 @@ impl Arbiter {
         self.limits.budget.round_trip = seconds;
     }
 
-    /// A member has no work any more, nothing under way, and will have none.
+    /// A member has no work any more, nothing under way, and will have none. Its number isn't given again.
+    ///
+    /// # Panics
+    /// If it has.
     pub fn leave(&mut self, id: MemberId) {
-        self.members[id.index()].gone = true;
+        let turns = &mut self.members[id.index()];
+        let is_idle = turns.pending == 0 && turns.in_flight == 0;
+        assert!(is_idle, "who leaves has no work");
+        turns.gone = true;
     }
 
     /// A member has so many work requests more to post.

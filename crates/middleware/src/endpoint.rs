@@ -135,12 +135,13 @@ impl Endpoint {
         })
     }
 
-    /// Begins anew after a failure, over the same queue pairs; those in use are replaced.
+    /// Begins anew after a failure, over the same queue pairs; those in use are replaced. Receives are to be posted again.
     ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn restart(&mut self, opening: &Opening) -> Result<(), Mistake> {
         let mut next = Self::new(self.settings.clone(), opening)?;
+        (0..self.pairs.len()).for_each(|path| self.give_up(PathId::new(path as u32)));
         next.pairs = mem::take(&mut self.pairs);
         next.replacements = mem::take(&mut self.replacements);
         *self = next;

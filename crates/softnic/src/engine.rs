@@ -381,7 +381,8 @@ impl Engine {
         // Nobody will say of a queue pair that has failed what has arrived.
         let in_flight = match own.requester().has_failed() {
             true => 0,
-            false => own.in_flight().get(),
+            // What is READ from here is limited by who asks for it.
+            false => own.requester().bytes_in_flight().get(),
         };
         if let Some(pair) = self.pairs.get_mut(slot) {
             self.window.in_flight = self.window.in_flight - pair.in_flight + in_flight;
@@ -392,15 +393,15 @@ impl Engine {
     /// Does what is due at `now`.
     pub(crate) fn on_deadline(&mut self, now: Time) {
         let (pairs, nic) = (&mut self.pairs, &mut self.nic);
-        let mut settles = self.in_band.on_deadline(now, pairs, nic);
+        self.in_band.on_deadline(now, pairs, nic);
         let timeouts = nic.ledger().all.timeouts;
         nic.on_deadline(now);
-        if nic.ledger().all.timeouts != timeouts {
+        let went_back = nic.ledger().all.timeouts != timeouts;
+        if went_back {
             self.in_band.on_timeouts(now, pairs, nic);
-            settles = true;
         }
         // Those that went back have less in flight; the NIC doesn't say which.
-        if self.window.in_flight > 0 && settles {
+        if self.window.in_flight > 0 && went_back {
             let all = self.pairs.iter();
             let open: Vec<_> = all
                 .filter(|(_, pair)| pair.in_flight > 0)

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use fairlane_nic::{Nic, PairId};
 use fairlane_transport::{Config, Service, State};
-use fairlane_units::{Bytes, Duration, Psn, QpNumber, TenantId};
+use fairlane_units::{Bytes, Duration, Psn, QpNumber, TenantId, Time};
 use fairlane_wire::Bth;
 
 use crate::completion::CompletionQueue;
@@ -229,6 +229,8 @@ pub(crate) struct QueuePair {
     pub(crate) established: bool,
     /// Round trips of its packets, where congestion control needs them.
     pub(crate) round_trips: RoundTrips,
+    /// When the last packet with a header of traffic management has come.
+    pub(crate) heard: Time,
     /// Timeouts of acknowledgements, as far as they have been looked at.
     pub(crate) timeouts: u32,
     /// Whether the next reply counts as one that tells of a mark.
@@ -270,6 +272,7 @@ impl QueuePair {
             drains: false,
             established: false,
             round_trips: RoundTrips::default(),
+            heard: Time::ZERO,
             timeouts: 0,
             pending_mark: false,
             in_flight: 0,

@@ -66,10 +66,18 @@ impl Qp {
         let mut attributes = self.own.attributes();
         take_over(&mut attributes, asked, mask)?;
         let adjustment = adjustment(&attributes, mask, &self.own.nic.partitions)?;
-        if let Some(step) = self.step(&attributes, (from, to), mask)? {
-            self.own.nic.device.modify(self.own.number, &step)?;
+        let step = self.step(&attributes, (from, to), mask)?;
+        // The tenant is that of the key with which packets are taken.
+        let partition = Adjustment {
+            partition: adjustment.partition,
+            ..Adjustment::default()
+        };
+        let device = &self.own.nic.device;
+        device.adjust(self.own.number, &partition)?;
+        if let Some(step) = step {
+            device.modify(self.own.number, &step)?;
         }
-        self.own.nic.device.adjust(self.own.number, &adjustment)?;
+        device.adjust(self.own.number, &adjustment)?;
         if to == State::Reset {
             self.forget_completions()?;
             attributes = QpAttr::default();

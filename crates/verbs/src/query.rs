@@ -208,7 +208,8 @@ entry! {
         context.get()?.check_port(port.into())?;
         let keys = &context.get()?.own.nic.partitions;
         let found = usize::try_from(slot).ok().and_then(|slot| keys.get(slot));
-        key.set(found.ok_or(Errno::INVALID)?.get() as u16)?;
+        // __be16.
+        key.set((found.ok_or(Errno::INVALID)?.get() as u16).to_be())?;
         Ok(OrMinus(0))
     }
 

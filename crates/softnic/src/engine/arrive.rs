@@ -62,7 +62,7 @@ impl Engine {
         let bth = packet.bth();
         if let Some(hello) = hello(packet) {
             let (from, nic) = (incoming.source.ip(), &mut self.nic);
-            return (self.in_band).on_hello(now, from, hello, &self.pairs, nic);
+            return (self.in_band).on_hello(now, from, hello, &mut self.pairs, nic);
         }
         let slot = self.slot(bth.destination).ok();
         let place = slot.and_then(|slot| Some((slot, self.belongs(slot, incoming, packet)?)));
@@ -105,10 +105,14 @@ impl Engine {
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
+        if packet.traffic != wire::Traffic::None {
+            pair.heard = now;
+        }
         let measured = told.measured(pair, &transport, self.clock);
         if replies(role, &transport) {
-            let extended = self.nic.pair(id).opening().extensions.read_feedback;
-            meta.marked = std::mem::take(&mut pair.pending_mark) || bth.becn && extended;
+            // Who has been told that marks are wanted so sends no CNPs, whatever is known of it since.
+            let wanted = self.needs.marks && !self.needs.hears_cnps;
+            meta.marked = std::mem::take(&mut pair.pending_mark) || bth.becn && wanted;
         }
         if measured.round_trip.is_some() || told.share.is_some() {
             figures::count_at(self, slot, |counters| told.count(&measured, counters));

@@ -18,7 +18,7 @@ impl Engine {
     pub(crate) fn transmit(&mut self, clock: Time, ports: &[u16], batches: &mut Batches) -> bool {
         let horizon = clock.saturating_add(self.settings.burst);
         self.at(clock);
-        self.counters.send_err += self.in_band.greet(ports, batches);
+        self.counters.send_err += u64::from(self.in_band.greet(ports, batches));
         while !batches.is_full() {
             let Some(departure) = self.next_departure(horizon) else {
                 return false;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use fairlane_congestion::{Needs, dasr};
-use fairlane_nic::{Departure, Measured, Meta, NO_ECHO, Nic, Pair, Role};
+use fairlane_nic::{Departure, Extensions, Measured, Meta, NO_ECHO, Nic, Pair, Role};
 use fairlane_transport::Packet;
 use fairlane_units::{Duration, Time};
 use fairlane_wire::{Feth, Hello, Operation, Teth, TimeStamp, Traffic};
@@ -42,7 +42,7 @@ impl InBand {
         now: Time,
         from: IpAddr,
         hello: Hello,
-        pairs: &Pairs,
+        pairs: &mut Pairs,
         nic: &mut Nic,
     ) {
         if self.peers.on_hello(now, from, hello) {
@@ -50,34 +50,29 @@ impl InBand {
         }
     }
 
-    /// Puts hellos that are due into batches, by the first of those `ports`; returns how many couldn't be.
-    pub(super) fn greet(&mut self, ports: &[u16], batches: &mut Batches) -> u64 {
-        let mut lost = 0;
-        while !batches.is_full()
-            && let Some((peer, hello)) = self.peers.next_hello()
-        {
-            let headers = AllHeaders {
-                transport: Hello::headers(),
-                traffic: Traffic::None,
-            };
-            let fill = |into: &mut [u8]| hello.emit(into).is_ok();
-            let pushed = batches.push((0, ports[0]), peer, &headers, Hello::LENGTH, fill);
-            lost += u64::from(pushed != Ok(true));
-        }
-        lost
+    /// Puts a hello that is due into a batch, by the first of those `ports`; whether that has failed. No more than one at a time:
+    /// whoever asks from many addresses takes a part of the batches only.
+    pub(super) fn greet(&mut self, ports: &[u16], batches: &mut Batches) -> bool {
+        let Some((peer, hello)) = self.peers.next_hello() else {
+            return false;
+        };
+        let headers = AllHeaders {
+            transport: Hello::headers(),
+            traffic: Traffic::None,
+        };
+        let fill = |into: &mut [u8]| hello.emit(into).is_ok();
+        batches.push((0, ports[0]), peer, &headers, Hello::LENGTH, fill) != Ok(true)
     }
 
-    /// Asks devices whose time has come; returns whether connections have lost something by that.
-    pub(super) fn on_deadline(&mut self, now: Time, pairs: &Pairs, nic: &mut Nic) -> bool {
-        let lapsed = self.peers.on_deadline(now);
-        for &address in &lapsed {
+    /// Asks devices whose time has come; what others have told may not hold any longer.
+    pub(super) fn on_deadline(&mut self, now: Time, pairs: &mut Pairs, nic: &mut Nic) {
+        for address in self.peers.on_deadline(now) {
             self.extend(now, address, pairs, nic);
         }
-        !lapsed.is_empty()
     }
 
-    /// Looks for queue pairs that have heard nothing for too long: if that happens with headers of traffic management, they are left
-    /// out until the other end has told again that it knows them.
+    /// Looks for queue pairs that have heard nothing for too long: if no connection to that device has had a header of traffic
+    /// management in that time, they are left out until the device has told again that it knows them.
     pub(super) fn on_timeouts(&mut self, now: Time, pairs: &mut Pairs, nic: &mut Nic) {
         let mut silent = Vec::new();
         for (_, pair) in pairs.iter_mut() {
@@ -85,26 +80,46 @@ impl InBand {
             let own = nic.pair(id);
             let before = std::mem::replace(&mut pair.timeouts, own.timeouts());
             let extended = own.opening().extensions.read_feedback;
-            if before != own.timeouts() && extended && !silent.contains(&pair.peer.address) {
-                silent.push(pair.peer.address);
+            let timeout = pair.config.ack_timeout.unwrap_or(Duration::ZERO);
+            if before != own.timeouts() && extended {
+                silent.push((pair.peer.address, timeout));
             }
         }
-        for address in silent {
+        for (address, timeout) in silent {
+            let there = pairs
+                .iter()
+                .filter(|(_, pair)| pair.peer.address == address);
+            let heard = there
+                .map(|(_, pair)| pair.heard)
+                .max()
+                .unwrap_or(Time::ZERO);
+            if heard.saturating_add(timeout) > now {
+                continue;
+            }
             self.peers.doubt(now, address);
             self.extend(now, address, pairs, nic);
         }
     }
 
+    /// What a connection uses beside plain RoCEv2: nothing if it never times out, and so wouldn't notice that the other end knows
+    /// no headers any more.
+    pub(super) fn extensions(&self, pair: &QueuePair) -> Extensions {
+        let reliable = pair.options.service.is_reliable();
+        match reliable && pair.config.ack_timeout.is_some() {
+            true => self.peers.extensions(pair.peer.address),
+            false => Extensions::NONE,
+        }
+    }
+
     /// Lets connections to a device use what both know.
-    fn extend(&self, now: Time, address: IpAddr, pairs: &Pairs, nic: &mut Nic) {
-        let extensions = self.peers.extensions(address);
-        for (_, pair) in pairs.iter() {
-            let reliable = pair.options.service.is_reliable();
+    fn extend(&self, now: Time, address: IpAddr, pairs: &mut Pairs, nic: &mut Nic) {
+        for (_, pair) in pairs.iter_mut() {
             if let Some(id) = pair.id
-                && reliable
                 && pair.peer.address == address
             {
-                nic.set_extensions(now, id, extensions);
+                // Round trips are measured in another way.
+                pair.round_trips.clear();
+                nic.set_extensions(now, id, self.extensions(pair));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use fairlane_nic::{Extensions, Opening, Start};
+use fairlane_nic::{Opening, Start};
 use fairlane_transport::{State, Status};
 use fairlane_units::{FlowId, HostId, QpNumber, Time};
 
@@ -51,6 +51,8 @@ impl Engine {
                 let config = Arc::new(pair.config.clone());
                 if let Some(id) = pair.id {
                     self.nic.begin_sending(id, sending.first, config);
+                    let extensions = self.in_band.extensions(pair);
+                    self.nic.set_extensions(now, id, extensions);
                 }
             }
             Modify::ReadyToSend(_) => {
@@ -137,11 +139,10 @@ impl Engine {
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
-        let mut extensions = Extensions::NONE;
         if pair.options.service.is_reliable() {
             self.in_band.peers.join(now, pair.peer.address);
-            extensions = self.in_band.peers.extensions(pair.peer.address);
         }
+        let extensions = self.in_band.extensions(pair);
         let opening = Opening {
             flow: FlowId::new(slot),
             port: PORT,

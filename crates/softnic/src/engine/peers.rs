@@ -162,11 +162,15 @@ impl Peers {
             .told
             .is_some_and(|(told, until)| told != hello && settles(until))
         {
+            // Perhaps it is another device by now.
+            peer.ask_from(now.saturating_add(SETTLED));
+            self.look();
             return false;
         }
         let before = peer.told.replace((hello, now.saturating_add(REMEMBERED)));
-        if self.wants {
-            peer.ask_from(now.saturating_add(REFRESH));
+        match self.wants {
+            true => peer.ask_from(now.saturating_add(REFRESH)),
+            false => peer.asks_at = Time::MAX,
         }
         self.look();
         before.is_none_or(|(before, _)| before != hello)
@@ -236,7 +240,8 @@ impl Peers {
     }
 
     fn say(&mut self, to: IpAddr, hello: Hello) {
-        if self.waiting.len() < MOST_WAITING {
+        let is_there = self.waiting.contains(&(to, hello));
+        if self.waiting.len() < MOST_WAITING && !is_there {
             self.waiting.push_back((to, hello));
         }
     }
