@@ -105,9 +105,6 @@ impl Engine {
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
-        if packet.traffic != wire::Traffic::None {
-            pair.heard = now;
-        }
         let measured = told.measured(pair, &transport, self.clock);
         if replies(role, &transport) {
             // Who has been told that marks are wanted so sends no CNPs, whatever is known of it since.

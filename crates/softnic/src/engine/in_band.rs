@@ -168,6 +168,8 @@ impl InBand {
 /// What the header of a packet that has come tells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
+    /// Whether there is a header.
+    is_there: bool,
     /// The share of the other end's link, if it divides that.
     pub(super) share: Option<u16>,
     pub(super) round_trip: Option<Duration>,
@@ -183,11 +185,15 @@ impl Told {
                 (meta.demand, meta.backlog) = (teth.demand, teth.backlog);
                 // A nanosecond less where the stamp is the one that says that there is none.
                 meta.echo = teth.time.map_or(NO_ECHO, |time| time.ns().min(NO_ECHO - 1));
-                Self::default()
+                Self {
+                    is_there: true,
+                    ..Self::default()
+                }
             }
             Traffic::Feedback(feth) => {
                 meta.share = feth.share.unwrap_or(0);
                 Self {
+                    is_there: true,
                     share: feth.share,
                     round_trip: feth.time.map(|time| TimeStamp::at(clock).since(time)),
                     switches: feth.switches,
@@ -204,6 +210,9 @@ impl Told {
         packet: &Packet,
         clock: Time,
     ) -> Measured<'static> {
+        if self.is_there {
+            pair.heard = clock;
+        }
         let timed = || pair.round_trips.on_packet(packet, clock);
         Measured {
             round_trip: self.round_trip.or_else(timed),
