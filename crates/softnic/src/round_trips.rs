@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use fairlane_nic::Departure;
 use fairlane_transport::{Extension, Packet};
 use fairlane_units::{Duration, Psn, Time};
-use fairlane_wire::{Aeth, Syndrome};
+use fairlane_wire::{Aeth, Opcode, Syndrome};
 
 /// When packets of a reliable connection that ask for an acknowledgement have left, oldest first. The time until the
 /// acknowledgement comes is a round trip.
@@ -20,12 +21,20 @@ struct Departed {
 }
 
 impl RoundTrips {
-    /// A packet leaves for the first time and asks for an acknowledgement.
-    pub(crate) fn on_sent(&mut self, psn: Psn, at: Time) {
+    /// A request's `packet` leaves. One that leaves again makes what is known useless: an acknowledgement doesn't say of which
+    /// time it is (Karn and Partridge, SIGCOMM 1987). A READ request, which data answers, isn't measured.
+    pub(crate) fn on_departure(&mut self, departure: &Departure, packet: &Packet, at: Time) {
+        if departure.meta.retransmitted {
+            self.clear();
+        } else if packet.ack_request && packet.opcode != Opcode::RcReadRequest {
+            self.on_sent(packet.psn, at);
+        }
+    }
+
+    fn on_sent(&mut self, psn: Psn, at: Time) {
         self.sent.push_back(Departed { psn, at });
     }
 
-    /// Packets leave again: an acknowledgement doesn't say of which time it is (Karn and Partridge, SIGCOMM 1987).
     pub(crate) fn clear(&mut self) {
         self.sent.clear();
     }

@@ -21,10 +21,12 @@ const MESSAGE: usize = 32 << 10;
 /// Requests of a queue pair that are under way: 42 ms of the link, longer than a thread waits for a processor.
 const DEPTH: u64 = 32;
 
-/// A device whose link is slower than loopback, with tenants of weight 3 and 1.
+/// A device whose link is slower than loopback, with tenants of weight 3 and 1, and with a round trip longer than a thread
+/// waits for a processor: shares are divided by round trips, and threads that wait aren't to look idle.
 fn shared_link(scope: Scope) -> End {
     end_with(|settings| {
         settings.line_rate = Rate::from_mbps(200);
+        settings.base_rtt = Span::from_ms(20);
         settings.scope = scope;
         settings.tenants = vec![Tenant::new(HEAVY, 3.0), Tenant::new(LIGHT, 1.0)];
     })

@@ -4,7 +4,7 @@ use fairlane_nic::{Departure, Meta, Role};
 use fairlane_transport::{Ends, Extension, Packet, Source};
 use fairlane_units::Time;
 use fairlane_wire::{
-    Cnp, Error, Extension as Wire, Feth, Headers, Icrc, NakCode, Opcode, Syndrome, Traffic,
+    Cnp, Error, Extension as Wire, Feth, Headers, Icrc, NakCode, Syndrome, Traffic,
 };
 
 use super::{Engine, PORT, figures};
@@ -68,12 +68,8 @@ impl Engine {
             .extensions
             .read_feedback;
         if self.needs.round_trip && !stamped && departure.meta.role == Role::Request {
-            let measured = packet.ack_request && packet.opcode != Opcode::RcReadRequest;
-            match departure.meta.retransmitted {
-                true => pair.round_trips.clear(),
-                false if measured => pair.round_trips.on_sent(packet.psn, self.clock),
-                false => {}
-            }
+            pair.round_trips
+                .on_departure(&departure, &packet, self.clock);
         }
         let peer = match packet.extension {
             Extension::Datagram { .. } => pair.addresses.pop_front(),
@@ -88,6 +84,10 @@ impl Engine {
             true => (self.in_band).header(&departure, self.nic.pair(departure.pair), clock),
             false => Traffic::None,
         };
+        if departure.meta.role == Role::Feedback && traffic == Traffic::None {
+            // The other end knows it no longer.
+            return;
+        }
         let headers = headers(&departure.meta, &packet, &ends, traffic);
         let (Some(peer), Ok(headers)) = (peer, headers) else {
             self.counters.send_err += 1;

@@ -125,6 +125,7 @@ impl InBand {
     }
 
     /// The header of a packet of a queue pair that leaves at `clock`.
+    #[inline]
     pub(super) fn header(
         &self,
         departure: &Departure,
@@ -132,7 +133,10 @@ impl InBand {
         clock: Time,
     ) -> Traffic<'static> {
         // Whoever has asked wants feedback; nobody else knows the headers.
-        let (meta, extensions) = (&departure.meta, pair.opening().extensions);
+        let (meta, extensions) = (&departure.meta, &pair.opening().extensions);
+        if !extensions.read_feedback && meta.echo == NO_ECHO {
+            return Traffic::None;
+        }
         let operation = departure.packet.opcode.operation();
         let echo = (meta.echo != NO_ECHO).then(|| TimeStamp::new(meta.echo));
         let feth = Feth {
