@@ -4,10 +4,7 @@ use fairlane_middleware::Posting;
 use fairlane_multipath::{Outcome, Remote, Segment, Tag};
 use fairlane_units::{PathId, Time};
 
-/// Bytes of messages at the sender, each with room of its own.
-pub(crate) const ROOM: u64 = 1 << 14;
-/// Messages of a case at most.
-pub(crate) const MESSAGES: u64 = 64;
+use crate::memory;
 
 /// Which host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +35,8 @@ pub(crate) enum Happened {
     Came(Vec<u8>),
 }
 
-/// Two hosts with memory, and a queue pair for each path between them.
+/// Two hosts with memory, and a queue pair for each path between them. Their memory is at the places that `memory` names, unless
+/// a carrier has other ones.
 pub(crate) trait Carrier {
     fn now(&self) -> Time;
 
@@ -58,13 +56,19 @@ pub(crate) trait Carrier {
     fn revive(&mut self, path: PathId);
 
     /// Memory of the sender that a message's data is in.
-    fn local(&self, message: u64) -> Segment;
+    fn local(&self, message: u64) -> Segment {
+        memory::local(message)
+    }
 
     /// Memory of the receiver that a receive's data goes to; the key is that by which the sender writes there.
-    fn receive(&self, number: u64) -> Segment;
+    fn receive(&self, number: u64) -> Segment {
+        memory::receive(number)
+    }
 
     /// The receiver's memory that WRITEs, READs and atomics touch.
-    fn shared(&self, at: u64) -> Remote;
+    fn shared(&self, at: u64) -> Remote {
+        memory::shared(at)
+    }
 
     fn write(&mut self, side: Side, address: u64, bytes: &[u8]);
     fn read(&self, side: Side, address: u64, length: u64) -> Vec<u8>;

@@ -10,7 +10,8 @@ use fairlane_units::{Duration, PathId, Time};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
-use crate::carrier::{Carrier, Happened, ROOM, Side};
+use crate::carrier::{Carrier, Happened, Side};
+use crate::memory::ROOM;
 use crate::operations::{MOST, Model, Operation, SHARED, pattern};
 
 /// Longer than anything takes, by the carrier's clock.

@@ -4,8 +4,12 @@ use fairlane_multipath::{Remote, Segment};
 use fairlane_transport as transport;
 use fairlane_units::Bytes;
 
-use crate::carrier::{MESSAGES, ROOM};
 use crate::operations::SHARED;
+
+/// Bytes of messages at the sender, each with room of its own.
+pub(crate) const ROOM: u64 = 1 << 14;
+/// Messages of a case at most.
+pub(crate) const MESSAGES: u64 = 64;
 
 /// Where it begins.
 const LOCAL: u64 = 1 << 40;

@@ -14,7 +14,8 @@ use fairlane_softnic::{
 };
 use fairlane_units::{Duration, PathId, Time};
 
-use crate::carrier::{Carrier, Happened, MESSAGES, ROOM, Side};
+use crate::carrier::{Carrier, Happened, Side};
+use crate::memory::{MESSAGES, ROOM};
 use crate::operations::{MOST, SHARED};
 
 /// Receives of a queue pair: a sender keeps to its depth, grants come beside.

@@ -7,7 +7,7 @@ use fairlane_multipath::{Atomic, Outcome, Random, Remote, Segment, Tag, Work};
 use fairlane_units::{Duration, PathId, Time};
 
 use crate::carrier::{Carrier, Happened, Side};
-use crate::memory::{self, Memory};
+use crate::memory::Memory;
 
 /// Of a hundred work requests, those that fail without having been executed, and those whose acknowledgement is lost.
 const LOST: usize = 3;
@@ -198,18 +198,6 @@ impl Carrier for Pipe {
         if let Some(dead) = self.dead.get_mut(path.index()) {
             *dead = false;
         }
-    }
-
-    fn local(&self, message: u64) -> Segment {
-        memory::local(message)
-    }
-
-    fn receive(&self, number: u64) -> Segment {
-        memory::receive(number)
-    }
-
-    fn shared(&self, at: u64) -> Remote {
-        memory::shared(at)
     }
 
     fn write(&mut self, _: Side, address: u64, bytes: &[u8]) {

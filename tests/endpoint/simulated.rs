@@ -24,7 +24,7 @@ use fairlane_units::{
 };
 
 use crate::carrier::{Carrier, Happened, Side};
-use crate::memory::{self, Memory};
+use crate::memory::Memory;
 
 const RATE: Rate = Rate::from_gbps(100);
 /// The class of data.
@@ -452,18 +452,6 @@ impl Carrier for Simulated {
         if let Some(dead) = self.dead.get_mut(path.index()) {
             *dead = false;
         }
-    }
-
-    fn local(&self, message: u64) -> Segment {
-        memory::local(message)
-    }
-
-    fn receive(&self, number: u64) -> Segment {
-        memory::receive(number)
-    }
-
-    fn shared(&self, at: u64) -> Remote {
-        memory::shared(at)
     }
 
     fn write(&mut self, _: Side, address: u64, bytes: &[u8]) {
