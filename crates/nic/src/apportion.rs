@@ -1,6 +1,5 @@
 //! What a NIC has where receivers apportion their links (`fairlane_congestion::dasr`): its downlink to divide, and what it may
-//! send to each receiver. Entry points for ports where an enforcer or
-//! receivers' shares decide beside the round robin.
+//! send to each receiver. Ports at which an enforcer or receivers' shares decide beside the round robin are entered here.
 
 mod due;
 mod gates;

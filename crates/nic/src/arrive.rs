@@ -404,9 +404,9 @@ impl Nic {
     }
 }
 
-/// Whether an answer acknowledges, as those do that say of the receiver's share.
-const fn acknowledges(said: &ReplyKind) -> bool {
-    match said {
+/// Whether an answer acknowledges: those carry the receiver's share.
+const fn acknowledges(kind: &ReplyKind) -> bool {
+    match kind {
         ReplyKind::Reply(reply) | ReplyKind::Result(reply, _) => {
             matches!(reply.aeth.syndrome, Syndrome::Ack { .. })
         }
