@@ -150,7 +150,7 @@ python: tools ## The Python package: build it into target/python, test it, check
 	else \
 		. $(VENV)/bin/activate; \
 		maturin develop --quiet --locked --manifest-path python/Cargo.toml >/dev/null; \
-		cd python; python -m pytest -q; python -m mypy fairlane; python -m mypy.stubtest --allowlist tools/stubtest.txt fairlane; \
+		cd python; python -m pytest -q -rs; python -m mypy fairlane; python -m mypy.stubtest --allowlist tools/stubtest.txt fairlane; \
 	fi
 
 .PHONY: wasm
