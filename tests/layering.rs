@@ -8,7 +8,7 @@ use common::{assert_none, list, metadata, output, read, root, text};
 use serde_json::Value;
 
 /// The crates of each layer, from the lowest. A crate may use those of lower layers, never its own.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["units", "shared-object", "sysfs-preload"],
     &[
         "wire",
@@ -23,13 +23,13 @@ const LAYERS: [&[&str]; 8] = [
     &[
         "transport",
         "cm",
-        "scenario",
         "threads",
         "baselines",
         "explain",
         "traces",
     ],
-    &["nic", "network", "middleware", "drum-file", "cases"],
+    &["nic", "middleware", "drum-file", "scenario"],
+    &["network", "cases"],
     &["fabric", "softnic", "harness"],
     &["attacks", "results", "verbs", "rdmacm", "mpverbs", "agent"],
     &["experiments"],

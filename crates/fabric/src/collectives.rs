@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairlane_units::{Bytes, MessageId, NodeId, Time};
 
-use crate::steps::{Local, Planned};
+use crate::steps::Local;
 use crate::{CollectiveRecord, MessageRecord, MessageSpec};
+use fairlane_scenario::traffic::Planned;
 
 /// What became of them: collectives in the order of the programs, each workload's steps behind its collectives.
 pub(crate) fn records(

@@ -16,6 +16,7 @@
 mod baseline;
 mod build;
 mod carriers;
+mod check;
 mod chosen;
 mod collectives;
 mod connections;
@@ -52,6 +53,7 @@ mod spec;
 mod spread;
 mod steps;
 mod storm;
+mod surroundings;
 mod traffic;
 mod waits;
 pub mod warnings;
@@ -67,6 +69,7 @@ pub use fairlane_network::records::{
     ContendedPort, Flux, PauseRecord, PortInfo, TraceEvent, TraceRecord, TracedPacket,
 };
 pub use fairlane_network::{forwarding, topology};
+pub use fairlane_scenario::traffic::MessageSpec;
 pub use goal::{Control, Progress};
 pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, Ways, paths};
@@ -77,4 +80,3 @@ pub use results::{
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
 pub use simulation::{Simulation, messages};
-pub use spec::MessageSpec;

@@ -9,9 +9,12 @@ use std::ops::Range;
 
 use fairlane_network::routing::{Edge, Graph, HostPort, Search};
 use fairlane_network::topology::Topology;
-use fairlane_scenario::{Error, HostSet, Incast, LoadOf, Poisson, Verb, Workload};
-use fairlane_units::{NodeId, Rate, Time};
+use fairlane_scenario::traffic::{Arrivals, Context};
+use fairlane_scenario::{Error, LoadOf, Loaded};
+use fairlane_units::{NodeId, Time};
 use serde::Serialize;
+
+use crate::surroundings::context;
 
 /// What the links from one tier to another are offered.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,37 +53,22 @@ pub struct LinkLoad {
 ///
 /// # Errors
 /// If a workload names hosts that aren't there, or its load is that of links that none of its messages passes.
-pub fn tier_loads(workloads: &[Workload], topology: &Topology) -> Result<Vec<TierLoad>, Error> {
+pub fn tier_loads(loaded: &Loaded, topology: &Topology) -> Result<Vec<TierLoad>, Error> {
+    let scenario = &loaded.scenario;
+    let hosts: Vec<NodeId> = topology.hosts().collect();
     let graph = Graph::new(topology);
     let mut offers = Vec::new();
-    for (index, workload) in (0u32..).zip(workloads) {
-        let (start, duration, factor, full) = match workload {
-            Workload::Poisson(it) => {
-                let factor = of_sources(it, index, topology)?;
-                (
-                    it.start,
-                    it.duration,
-                    factor,
-                    Matrix::of(it, index, topology)?,
-                )
-            }
-            Workload::Incast(it) => {
-                let (Some(load), Some(duration)) = (it.load, it.duration) else {
-                    continue;
-                };
-                (
-                    it.start,
-                    duration,
-                    load,
-                    Matrix::of_incast(it, index, topology)?,
-                )
-            }
-            _ => continue,
+    for (index, workload) in (0u32..).zip(&scenario.workload) {
+        let context = context(scenario, &loaded.inputs, topology, &hosts, index);
+        let Some(arrivals) = workload.arrivals(&context)? else {
+            continue;
         };
-        let start = Time::ZERO + start;
+        let factor = of_sources(&arrivals, &context, topology)?;
+        let start = Time::ZERO + arrivals.start;
+        let full = Matrix::of(&arrivals, topology, workload.plane());
         let mut bps = Spread::of(&graph, &full);
         bps.iter_mut().for_each(|bps| *bps *= factor);
-        offers.push((start..start.saturating_add(duration), bps));
+        offers.push((start..start.saturating_add(arrivals.duration), bps));
     }
     let mut tiers: BTreeMap<(u8, u8), Tier> = BTreeMap::new();
     for (Range { start, .. }, _) in &offers {
@@ -109,23 +97,23 @@ pub fn tier_loads(workloads: &[Workload], topology: &Topology) -> Result<Vec<Tie
 ///
 /// # Errors
 /// If its load is that of links between switches, and none of its messages passes one.
-pub(crate) fn of_sources(poisson: &Poisson, index: u32, topology: &Topology) -> Result<f64, Error> {
-    if poisson.load_of == LoadOf::Hosts {
-        return Ok(poisson.load);
+pub(crate) fn of_sources(
+    arrivals: &Arrivals,
+    context: &Context<'_>,
+    topology: &Topology,
+) -> Result<f64, Error> {
+    if arrivals.load_of == LoadOf::Hosts {
+        return Ok(arrivals.load);
     }
     let graph = Graph::new(topology);
-    let full = Matrix::of(poisson, index, topology)?;
+    let full = Matrix::of(arrivals, topology, context.plane);
     let most = busiest(&graph, &Spread::of(&graph, &full));
     if most > 0.0 {
-        return Ok(poisson.load / most);
+        return Ok(arrivals.load / most);
     }
     let message = "is \"fabric\", but no message passes a link between switches";
-    let place = format!("workload[{index}].load_of");
-    Err(Error::new(
-        place,
-        message,
-        "leave it out for the load of the sources' links",
-    ))
+    let hint = "leave it out for the load of the sources' links";
+    Err(Error::new(context.key("load_of"), message, hint))
 }
 
 /// The largest share of its rate that a link between switches is offered.
@@ -137,17 +125,6 @@ fn busiest(graph: &Graph, bps: &[f64]) -> f64 {
     let ports = (0..bps.len()).filter(between);
     let shares = ports.map(|port| bps[port] / graph.rates[port / 2].as_f64());
     shares.fold(0.0, f64::max)
-}
-
-/// The hosts that a key of a workload names.
-fn members(
-    set: &HostSet,
-    topology: &Topology,
-    (index, key): (u32, &str),
-) -> Result<Vec<NodeId>, Error> {
-    let hosts: Vec<NodeId> = topology.hosts().collect();
-    let found = set.resolve(&hosts);
-    found.map_err(|error| error.at(format!("workload[{index}].{key}")))
 }
 
 /// Who sends how much to whom.
@@ -164,55 +141,21 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn of(poisson: &Poisson, index: u32, topology: &Topology) -> Result<Self, Error> {
-        let mut matrix = Self::empty(topology, poisson.plane, poisson.verb == Verb::Read);
-        let rates = matrix.host_rates(topology);
-        for source in members(&poisson.sources, topology, (index, "sources"))? {
-            matrix.rates[source.index()] = rates[source.index()].as_f64();
-        }
-        let destinations = members(&poisson.destinations, topology, (index, "destinations"))?;
-        destinations
-            .iter()
-            .for_each(|host| matrix.add_destination(*host));
-        Ok(matrix)
-    }
-
-    /// All that its hosts could send goes to one of them, from all others alike, also where that one reads it.
-    fn of_incast(incast: &Incast, index: u32, topology: &Topology) -> Result<Self, Error> {
-        let mut matrix = Self::empty(topology, incast.plane, false);
-        let rates = matrix.host_rates(topology);
-        let hosts = members(&incast.hosts, topology, (index, "hosts"))?;
-        let all: f64 = hosts.iter().map(|host| rates[host.index()].as_f64()).sum();
-        let receiver = incast.receiver.map(NodeId::new);
-        match receiver {
-            Some(receiver) => matrix.add_destination(receiver),
-            None => hosts.iter().for_each(|host| matrix.add_destination(*host)),
-        }
-        let senders: Vec<&NodeId> = hosts
-            .iter()
-            .filter(|host| Some(**host) != receiver)
-            .collect();
-        for sender in &senders {
-            matrix.rates[sender.index()] = all / senders.len() as f64;
-        }
-        Ok(matrix)
-    }
-
-    fn empty(topology: &Topology, plane: Option<u8>, reads: bool) -> Self {
-        Self {
+    fn of(arrivals: &Arrivals, topology: &Topology, plane: Option<u8>) -> Self {
+        let mut matrix = Self {
             rates: vec![0.0; topology.nodes.len()],
             receives: vec![false; topology.nodes.len()],
             destinations: 0,
             plane,
-            reads,
+            reads: arrivals.reads,
+        };
+        for (host, rate) in &arrivals.senders {
+            matrix.rates[host.index()] = *rate;
         }
-    }
-
-    fn host_rates(&self, topology: &Topology) -> Vec<Rate> {
-        match self.plane {
-            Some(plane) => topology.plane_rates(plane),
-            None => topology.host_rates(),
+        for host in &arrivals.receivers {
+            matrix.add_destination(*host);
         }
+        matrix
     }
 
     fn add_destination(&mut self, host: NodeId) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairlane_units::MessageId;
 
 use crate::MessageSpec;
-use crate::steps::{STEP, Steps};
+use fairlane_scenario::traffic::{STEP, Steps};
 
 /// Who waits for whom, and what is still to arrive. Nodes are messages, then local steps.
 ///
@@ -92,7 +92,7 @@ mod tests {
     use fairlane_units::{Duration, NodeId, Time};
 
     use super::*;
-    use crate::steps::Step;
+    use fairlane_scenario::traffic::Step;
 
     /// Every part of a fabric has one, and a program may have hundreds of millions of edges.
     #[test]

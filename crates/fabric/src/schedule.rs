@@ -15,8 +15,9 @@ use crate::MessageSpec;
 use crate::precedence::Precedence;
 use crate::rules::Rules;
 use crate::spec::ConnectionSpec;
-use crate::steps::{Local, Steps};
+use crate::steps::Local;
 use crate::traffic::Traffic;
+use fairlane_scenario::traffic::Steps;
 
 /// Messages still to be posted, and local steps. Both are nodes: the steps are numbered behind the messages.
 #[derive(Clone, Debug)]

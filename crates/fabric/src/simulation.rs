@@ -6,10 +6,11 @@ use fairlane_scenario::{Error, Loaded, Workload};
 use fairlane_units::{MessageId, Time};
 
 use crate::build;
-use crate::steps::Steps;
+use crate::check::check;
 use crate::workload::Generated;
 use crate::world::World;
 use crate::{MessageSpec, workload};
+use fairlane_scenario::traffic::{Steps, by_start};
 
 /// A simulation that is ready to run.
 pub struct Simulation {
@@ -42,8 +43,8 @@ impl Simulation {
     /// predecessor that isn't there or waits for the message itself.
     pub fn with_messages(loaded: &Loaded, messages: Vec<MessageSpec>) -> Result<Self, Error> {
         let topology = build_topology(loaded)?;
-        workload::check(&messages, &loaded.scenario, &topology)?;
-        let messages = workload::by_start(messages);
+        check(&messages, &loaded.scenario, &topology)?;
+        let messages = by_start(messages);
         let steps = Steps::default();
         Self::build(loaded, &topology, Generated { messages, steps })
     }
@@ -59,7 +60,7 @@ impl Simulation {
         origins: &[Option<MessageId>],
     ) -> Result<Self, Error> {
         let topology = build_topology(loaded)?;
-        workload::check(&messages, &loaded.scenario, &topology)?;
+        check(&messages, &loaded.scenario, &topology)?;
         let steps = match loaded.scenario.workload.iter().any(Workload::is_program) {
             true => generate(loaded, &topology)?.steps.moved(origins)?,
             false => Steps::default(),
@@ -92,9 +93,7 @@ pub fn messages(loaded: &Loaded) -> Result<Vec<MessageSpec>, Error> {
 }
 
 fn generate(loaded: &Loaded, topology: &Topology) -> Result<Generated, Error> {
-    let (scenario, inputs) = (&loaded.scenario, &loaded.inputs);
-    let (workloads, tenants) = (&scenario.workload, &scenario.tenant);
-    workload::traffic(workloads, tenants, inputs, topology, scenario.seed)
+    workload::traffic(&loaded.scenario, &loaded.inputs, topology)
 }
 
 pub(crate) fn build_topology(loaded: &Loaded) -> Result<Topology, Error> {

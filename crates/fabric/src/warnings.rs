@@ -1,6 +1,6 @@
 //! What makes a result worth less than it looks: settings that can't work, beforehand, and what dominated a run, afterwards.
 
-use fairlane_scenario::{Error, Loaded, Scenario, Workload};
+use fairlane_scenario::{Error, Loaded, Scenario};
 use fairlane_units::Duration;
 
 use crate::Results;
@@ -68,16 +68,7 @@ fn overload(loaded: &Loaded) -> Result<Option<String>, Error> {
 const ROUNDING: f64 = 1e-9;
 
 fn loads(loaded: &Loaded) -> Result<Vec<TierLoad>, Error> {
-    let workloads = &loaded.scenario.workload;
-    let is_random = |one: &Workload| match one {
-        Workload::Poisson(_) => true,
-        Workload::Incast(it) => it.load.is_some(),
-        _ => false,
-    };
-    match workloads.iter().any(is_random) {
-        true => tier_loads(workloads, &build_topology(loaded)?),
-        false => Ok(Vec::new()),
-    }
+    tier_loads(loaded, &build_topology(loaded)?)
 }
 
 /// The two ends of a tier's links.

@@ -10,7 +10,7 @@ use crate::common::{links, loaded, loaded_with, star};
 fn of(loaded: &Loaded) -> Vec<TierLoad> {
     let file = loaded.inputs.topology.as_ref();
     let topology = Topology::build(&loaded.scenario.topology, file, 0.0).unwrap();
-    tier_loads(&loaded.scenario.workload, &topology).unwrap()
+    tier_loads(loaded, &topology).unwrap()
 }
 
 /// Tiers of both ends, the share that their links are offered together, and that of the worst link.

@@ -1,6 +1,6 @@
 //! A scenario in words, for the head of the report.
 
-use fairlane_scenario::{LinkSpec, Loaded, Profile, Scenario, Sizes, Topology, Workload};
+use fairlane_scenario::{Figures, LinkSpec, Loaded, Profile, Scenario, Topology};
 use fairlane_units::Bytes;
 
 use crate::report::Heading;
@@ -101,60 +101,22 @@ fn rates(host: LinkSpec, fabric: LinkSpec) -> String {
 }
 
 fn workload(loaded: &Loaded, number: usize) -> String {
-    let size = |size: &Bytes| loaded.size_text(&format!("workload[{number}].size"), *size);
-    match &loaded.scenario.workload[number] {
-        Workload::Poisson(it) => format!(
-            "{} sizes at {} % load for {}",
-            sizes_name(&it.sizes),
-            percent(it.load),
-            it.duration
-        ),
-        Workload::Incast(it) => {
-            let rounds = match (it.load, it.duration) {
-                (Some(load), Some(time)) => format!("at {} % load for {time}", percent(load)),
-                _ => format!("{} rounds", it.rounds()),
-            };
-            format!("incast of {} x {}, {rounds}", it.degree, size(&it.size))
-        }
-        Workload::Permutation(it) => format!("permutation of {}", size(&it.size)),
-        Workload::AllToAll(it) => format!("all-to-all of {}", size(&it.size)),
-        Workload::RingAllReduce(it) => {
-            format!(
-                "ring all-reduce of {}, {} rounds",
-                size(&it.size),
-                it.rounds
-            )
-        }
-        Workload::Collective(it) => format!(
-            "{:?} of {}, {} rounds in {} groups",
-            it.operation,
-            size(&it.size),
-            it.rounds,
-            it.groups
-        ),
-        Workload::Training(it) => format!(
-            "training for {} steps, {} tensor ranks, {} stages",
-            it.steps, it.tensor, it.pipeline
-        ),
-        Workload::Program(it) => format!("program of {}", it.path.name()),
-        Workload::KeyValue(it) => format!(
-            "{} key-value applications a client, {} connections each, batches of {}",
-            it.applications, it.connections, it.batch
-        ),
-        Workload::Flows(it) => match &it.path {
-            Some(path) => format!("flows from {}", path.display()),
-            None => format!("{} flows", it.flow.len()),
-        },
-    }
+    loaded.scenario.workload[number].heading(&Texts { loaded, number })
 }
 
-fn sizes_name(sizes: &Sizes) -> &str {
-    match sizes {
-        Sizes::Named(name) => name,
-        Sizes::Points(_) => "own",
-    }
+/// How a heading writes the figures of a workload.
+struct Texts<'a> {
+    loaded: &'a Loaded,
+    number: usize,
 }
 
-fn percent(load: f64) -> String {
-    crate::table::digits(load * 100.0)
+impl Figures for Texts<'_> {
+    fn size(&self, size: Bytes) -> String {
+        let key = format!("workload[{}].size", self.number);
+        self.loaded.size_text(&key, size)
+    }
+
+    fn percent(&self, part: f64) -> String {
+        crate::table::digits(part * 100.0)
+    }
 }

@@ -31,13 +31,12 @@ impl Report {
     pub fn new(loaded: &Loaded) -> Result<Self, Error> {
         let fabric = build(loaded)?;
         let totals = idle(loaded)?.totals;
-        let workloads = &loaded.scenario.workload;
         Ok(Self {
             facts: topology::facts(&fabric),
             host_nodes: fabric.hosts().map(NodeId::get).collect(),
             base_rtt_ns: totals.base_rtt.as_secs_f64() * 1e9,
             bdp_bytes: totals.bdp.get(),
-            offered: tier_loads(workloads, &fabric)?,
+            offered: tier_loads(loaded, &fabric)?,
         })
     }
 }

@@ -121,7 +121,7 @@ element! {
     /// A layer of a model, or several alike.
     Layer {
         /// Equal layers.
-        #[serde(skip_serializing_if = "crate::types::is_one")]
+        #[serde(skip_serializing_if = "crate::optional::is_one")]
         #[schemars(extend("default" = 1))]
         count: u32 = "number::<1, u32>" => positive,
         /// Parameters of each, which tensor ranks share.

@@ -3,11 +3,23 @@
 use std::collections::BTreeSet;
 
 use fairlane_units::NodeId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::capture_point::number;
 use crate::error::{Error, bail, ensure, mistake};
-use crate::types::HostSet;
 use fairlane_hpcc_files::lines::shorten;
+
+/// A set of hosts by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct HostSet(pub String);
+
+impl Default for HostSet {
+    fn default() -> Self {
+        Self("all".into())
+    }
+}
 
 impl HostSet {
     /// Whether it is the set of all hosts by name.

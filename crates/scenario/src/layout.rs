@@ -177,3 +177,15 @@ impl Plan {
         });
     }
 }
+
+impl Topology {
+    /// How often a generated shape has its switches; 1 for a file, which says so itself.
+    pub const fn planes(&self) -> u32 {
+        match self {
+            Self::Star(it) => it.planes,
+            Self::LeafSpine(it) => it.planes,
+            Self::FatTree(it) => it.planes,
+            Self::Dumbbell(_) | Self::Mesh(_) | Self::File(_) => 1,
+        }
+    }
+}

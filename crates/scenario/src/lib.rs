@@ -7,6 +7,9 @@
 //! What this crate refuses: to run anything, to guess what an unknown key means, to panic on any
 //! input.
 //!
+//! Each kind of workload is a file of `workload/`, with its keys, checks and messages; a simulator has them generated for the
+//! fabric that it has built ([`traffic`]).
+//!
 //! Side files are those of HPCC's ns-3 simulator (topology, messages) and two-column distribution
 //! tables.
 //!
@@ -57,6 +60,8 @@ mod nic;
 mod optional;
 mod overrides;
 mod planes;
+mod profile;
+mod read_inputs;
 mod rules;
 mod schema;
 mod section;
@@ -65,6 +70,7 @@ mod tenant;
 mod trace_files;
 mod types;
 mod validate;
+mod words;
 mod workload;
 mod written;
 
@@ -79,8 +85,18 @@ pub use inputs::{Inputs, SideFile, TraceFile};
 pub use layout::{Counts, counts, generate, hosts, layout};
 pub use load::{Copies, Loaded, load, parse, parse_table, parse_with};
 pub use planes::{MOST_PLANES, PlaneError, Planes};
+pub use rules::LARGEST_MESSAGE;
 pub use schema::schema;
-pub use sizes::{LARGEST_MESSAGE, SizeDistribution};
+pub use sizes::SizeDistribution;
 pub use tenant::tenant_of;
 pub use types::*;
 pub use validate::validate;
+
+/// What workloads generate, and what they must know for that.
+pub mod traffic {
+    pub use crate::workload::{
+        Arrivals, Context, MAX_MESSAGES, MessageSpec, Messages, Owner, Planned, RunRules, STEP,
+        Step, Steps, by_start,
+    };
+}
+pub use workload::Figures;

@@ -92,3 +92,9 @@ or_word! {
         u64::try_from(factor).map(Some).map_err(wrong)
     }
 }
+
+/// Whether a count is one, as it is where it is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+pub(crate) const fn is_one(count: &u32) -> bool {
+    *count == 1
+}

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::types::Topology;
-
 /// The most planes that a fabric may have.
 pub const MOST_PLANES: u32 = 8;
 
@@ -158,16 +156,4 @@ fn root(above: &mut [u32], mut node: u32) -> u32 {
         node = next;
     }
     node
-}
-
-impl Topology {
-    /// How often a generated shape has its switches; 1 for a file, which says so itself.
-    pub const fn planes(&self) -> u32 {
-        match self {
-            Self::Star(it) => it.planes,
-            Self::LeafSpine(it) => it.planes,
-            Self::FatTree(it) => it.planes,
-            Self::Dumbbell(_) | Self::Mesh(_) | Self::File(_) => 1,
-        }
-    }
 }

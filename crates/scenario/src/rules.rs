@@ -10,10 +10,13 @@ use schemars::Schema;
 use serde_json::{Map, Value};
 
 use crate::error::ensure;
+use crate::profile::Profile;
 use crate::section::{Check, Section};
-use crate::sizes::LARGEST_MESSAGE;
-use crate::types::Profile;
 pub(crate) use fairlane_hpcc_files::{FASTEST, SLOWEST};
+
+/// The largest message: the length of a work request has 32 bits on the wire (RETH, IBTA volume 1, section 9.3.3; ports of
+/// hardware state 2^31 as `max_msg_sz`). Whoever transfers more posts several.
+pub const LARGEST_MESSAGE: Bytes = Bytes::new(u32::MAX as u64);
 
 /// Longer spans could overflow sums of picoseconds in 64 bits.
 pub(crate) const LONGEST: Duration = Duration::from_ms(1_000_000_000);

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::types::Profile;
+use crate::profile::Profile;
 
 pub(crate) type Check = Result<(), Error>;
 
@@ -98,7 +98,7 @@ macro_rules! element {
         }
 
         impl $crate::section::Section for $name {
-            fn check(&self, _profile: $crate::types::Profile) -> $crate::section::Check {
+            fn check(&self, _profile: $crate::profile::Profile) -> $crate::section::Check {
                 $(
                     let _at = |error| $crate::section::inside(error, stringify!($key));
                     $($crate::rules::within(_profile, &self.$key, $low, $high).map_err(_at)?;)?
@@ -130,55 +130,17 @@ macro_rules! kinds {
         }
 
         impl $crate::section::Section for $name {
-            fn check(&self, profile: $crate::types::Profile) -> $crate::section::Check {
+            fn check(&self, profile: $crate::profile::Profile) -> $crate::section::Check {
                 match self {
-                    $(Self::$kind(it) => it.check(profile),)*
+                    $(Self::$kind(it) => $crate::section::Section::check(it, profile),)*
                 }
             }
         }
     };
 }
 
-/// Declares values with names. One of them may be the default: `Service = Rc { ... }`.
-macro_rules! words {
-    (
-        $(#[$attribute:meta])*
-        $type:ident $(= $default:ident)? { $($(#[$doc:meta])* $word:ident $name:literal,)* }
-    ) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        $(#[$attribute])*
-        pub enum $type {
-            $($(#[$doc])* #[serde(rename = $name)] $word,)*
-        }
-
-        impl $type {
-            /// Every one.
-            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$word),*];
-
-            /// The name used in scenarios and results.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$word => $name,)*
-                }
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.name())
-            }
-        }
-
-        $(impl Default for $type {
-            fn default() -> Self {
-                Self::$default
-            }
-        })?
-    };
-}
-
-pub(crate) use {choice, element, kinds, section, words};
+pub(crate) use crate::words::words;
+pub(crate) use {choice, element, kinds, section};
 
 /// A table whose values have rules, or several.
 pub(crate) trait Section {

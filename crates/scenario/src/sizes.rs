@@ -1,12 +1,13 @@
 //! Distributions of message sizes.
 
 use fairlane_units::Bytes;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::document::position;
 use crate::error::{Error, ensure, mistake, suggestion};
+use crate::rules::LARGEST_MESSAGE;
 use crate::section::inside;
-use crate::types::SizePoint;
 use fairlane_hpcc_files::lines::{lines, shorten};
 
 /// The names of the distributions that ship with Fairlane, and their texts.
@@ -17,9 +18,28 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("rpc", include_str!("../sizes/rpc.toml")),
 ];
 
-/// The largest message: the length of a work request has 32 bits on the wire (RETH, IBTA volume 1, section 9.3.3; ports of
-/// hardware state 2^31 as `max_msg_sz`). Whoever transfers more posts several.
-pub const LARGEST_MESSAGE: Bytes = Bytes::new(u32::MAX as u64);
+/// A distribution of message sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "the name of a distribution, a file, or points such as [{ size = \"1kB\", percent = 0 }, ...]"
+)]
+pub enum Sizes {
+    /// A built-in distribution by name, or a file: any text with `/` or `.`.
+    Named(String),
+    /// Points of the distribution function in the scenario itself.
+    Points(Vec<SizePoint>),
+}
+
+/// A point of a distribution function: `percent` of messages are at most `size`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizePoint {
+    /// Message size.
+    pub size: Bytes,
+    /// Cumulative percent, 0 to 100.
+    pub percent: f64,
+}
 
 /// A distribution function of message sizes, linear between its points.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,7 @@ use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::optional::is_one;
 use crate::planes::MOST_PLANES;
 use crate::rules::{BYTE, LARGEST, LONGEST_PACKET};
 use crate::section::{choice, element, number, section, words};
@@ -16,12 +17,15 @@ pub use crate::classes::ClassSchedule;
 pub use crate::congestion::{BaseRtt, Congestion, CongestionOverride, Notification};
 pub use crate::faults::{Faults, LinkFault, PauseFault, SlowLink};
 pub use crate::forwarding::{FlowletParameters, Forwarding, IofdParameters, Switch};
+pub use crate::host_set::HostSet;
 pub use crate::multipath::{Connections, Multipath, NextPorts, PathCosts, Plan, Twins};
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
+pub use crate::profile::Profile;
+pub use crate::sizes::{SizePoint, Sizes};
 pub use crate::tenant::Tenant;
 pub use crate::workload::{
-    AllToAll, Collective, Flow, Flows, HostSet, Incast, KeyValue, LoadOf, Permutation, Poisson,
-    Program, RingAllReduce, SizePoint, Sizes, Training, Verb, Workload,
+    AllToAll, Collective, Flow, Flows, Incast, KeyValue, LoadOf, Permutation, Poisson, Program,
+    RingAllReduce, Training, Verb, Workload,
 };
 
 /// The largest seed: the largest integer that TOML has.
@@ -73,16 +77,6 @@ section! {
         attack: Option<Attack> => table,
         /// What the hosts send.
         workload: Vec<Workload> => table,
-    }
-}
-
-words! {
-    /// The rounding, ordering and formulas of the simulated fabric.
-    Profile = Exact {
-        /// Exact picoseconds; simultaneous events in the order of the components that they wake.
-        Exact "exact",
-        /// Those of HPCC's ns-3 simulator: whole nanoseconds, events in order of insertion.
-        HpccNs3 "hpcc-ns3",
     }
 }
 
@@ -433,8 +427,3 @@ choice! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CapturePoint(pub String);
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-pub(crate) const fn is_one(count: &u32) -> bool {
-    *count == 1
-}

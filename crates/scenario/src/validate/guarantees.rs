@@ -9,33 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairlane_units::{NodeId, Rate};
 
 use super::tenants::hosts;
+use super::workload::context;
 use super::{Check, Subject};
 use crate::error::{Error, ensure};
 use crate::tenant::called;
-use crate::types::{Attack, AttackKind, HostSet, Verb, Workload};
-
-/// Hosts that put data on the fabric, and hosts that it goes to: any of these to any of those.
-pub(super) struct Traffic {
-    pub(super) senders: BTreeSet<NodeId>,
-    pub(super) receivers: BTreeSet<NodeId>,
-}
-
-impl Traffic {
-    /// What hosts that post put on the fabric with those that they name, or get from them.
-    pub(super) fn of(verb: Verb, asking: BTreeSet<NodeId>, asked: BTreeSet<NodeId>) -> Self {
-        let (senders, receivers) = match verb {
-            Verb::Read => (asked, asking),
-            _ => (asking, asked),
-        };
-        Self { senders, receivers }
-    }
-
-    /// The traffic of sets of hosts: those that post, and those that they name.
-    pub(super) fn between(subject: &Subject<'_>, verb: Verb, ends: [&HostSet; 2]) -> Self {
-        let [asking, asked] = ends.map(|set| resolved(subject, set));
-        Self::of(verb, asking, asked)
-    }
-}
+use crate::types::{Attack, AttackKind, HostSet, Workload};
+use crate::workload::{self, Traffic};
 
 /// A tenant with a guarantee.
 struct Promise {
@@ -205,14 +184,12 @@ fn traffic(subject: &Subject<'_>, tenant: usize) -> Vec<Traffic> {
     traffic
 }
 
-/// What a set says wrongly is refused where workloads and attacks are checked.
-pub(super) fn resolved(subject: &Subject<'_>, set: &HostSet) -> BTreeSet<NodeId> {
-    let hosts = set.resolve(&subject.hosts).unwrap_or_default();
-    hosts.into_iter().collect()
+fn resolved(subject: &Subject<'_>, set: &HostSet) -> BTreeSet<NodeId> {
+    workload::resolved(&subject.hosts, set)
 }
 
 fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<Traffic> {
-    let own = workload.kind().traffic(subject, index);
+    let own = workload.kind().traffic(&context(subject, index));
     own.unwrap_or_else(|| {
         let set = workload.hosts().map(|(_, set)| resolved(subject, set));
         let hosts = set.unwrap_or_default();

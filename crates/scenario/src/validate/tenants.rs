@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use fairlane_units::NodeId;
 
-use super::workload::Scope;
 use super::{Check, Subject, guarantees};
 use crate::error::{Error, bail, ensure, suggestion};
 use crate::tenant::tenant_of;
 use crate::types::{Tenant, Workload};
+use crate::workload::Context;
 use fairlane_hpcc_files::lines::shorten;
 
 /// Tenants of one scenario; each has counters at every port.
@@ -66,26 +66,15 @@ pub(super) fn tenant<'a>(
 }
 
 /// The hosts of a workload must be its tenant's; destinations may be anybody's.
-pub(super) fn belongs(scope: &Scope<'_>, workload: &Workload) -> Check {
+pub(super) fn belongs(context: &Context<'_>, workload: &Workload) -> Check {
     let Some((key, set)) = workload.hosts() else {
         return Ok(());
     };
-    for host in scope.hosts(key, set)? {
-        scope.owns(host, || scope.key(key))?;
+    for host in context.members(key, set)? {
+        context.owns(host, || context.key(key))?;
     }
     let beside = workload.kind().posts();
-    beside.map_or(Ok(()), |(key, host)| scope.owns(host, || scope.key(key)))
-}
-
-impl Scope<'_> {
-    /// Whether a host that posts is one of the tenant's.
-    pub(super) fn owns(&self, host: NodeId, place: impl FnOnce() -> String) -> Check {
-        if let Some((tenant, own)) = &self.tenant {
-            ensure!(own.binary_search(&host).is_ok(), place(),
-                "host {host} isn't one of tenant \"{}\", expected hosts of {}",
-                tenant.name, shorten(&tenant.hosts.0);
-                "name hosts of the tenant, or add the host to the tenant's `hosts`");
-        }
-        Ok(())
-    }
+    beside.map_or(Ok(()), |(key, host)| {
+        context.owns(host, || context.key(key))
+    })
 }

@@ -2,6 +2,7 @@
 
 use fairlane_units::{Bytes, Duration};
 
+use super::workload::context;
 use super::{Check, Subject};
 use crate::error::ensure;
 use crate::rules;
@@ -20,7 +21,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         let key = |key: &str| format!("workload[{index}].{key}");
         let (scenario, verb) = (subject.scenario, workload.verb());
         operation(scenario, verb, &key("verb"))?;
-        if let Some(stated) = workload.kind().sizes(subject, index) {
+        if let Some(stated) = workload.kind().sizes(&context(subject, index)) {
             let ends = [stated.smallest, stated.largest];
             sized(scenario, verb, ends, &key(stated.key))?;
         }

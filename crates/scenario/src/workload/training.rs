@@ -4,49 +4,154 @@
 //! forwards and backwards as in PipeDream's one-forward-one-backward (Narayanan et al., SOSP 2019): stage s begins with pipeline - s - 1
 //! micro-batches forwards.
 
-use fairlane_program::{Algorithm, Collective, Kind, Operation, Program, Work};
-use fairlane_scenario::{Error, Layer, Training, data_ranks};
+use fairlane_program::pattern::is_possible;
+use fairlane_program::{self as program, Algorithm, Operation, Program, Work};
 use fairlane_units::{Bytes, Duration};
 
-use super::context::{Context, Messages};
-use super::program;
+use super::context::Context;
+use super::kind::{Figures, Kind, StatedSizes, workload};
+use super::message::MessageSpec;
+use super::messages::Messages;
+use super::ranks::{self, Placed};
+use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, data_ranks};
+use crate::error::{Error, ensure};
+use crate::host_set::HostSet;
+use crate::rules::{BYTE, LARGEST};
+use crate::section::{Check, number};
 
-pub(super) fn generate(
-    context: &Context<'_>,
-    it: &Training,
-    messages: &mut Messages,
-) -> Result<(), Error> {
-    let hosts = context.members(&it.hosts, "hosts")?;
-    let count = hosts.len() as u32;
-    let data = data_ranks(count, [it.tensor, it.pipeline, it.expert], |key| {
-        context.place(key)
+/// Operations of all ranks of a training.
+const MOST_OPERATIONS: u64 = 10_000_000;
+
+workload! {
+    /// Training of a model by data, tensor and pipeline parallelism: tensor ranks are neighbours, then data ranks, then
+    /// pipeline stages.
+    Training [hosts] {
+        /// Layers of the model, in order.
+        layers: Vec<Layer> => table,
+        /// Steps of the optimizer.
+        steps: u32 = "number::<1, u32>" => positive,
+        /// Micro-batches of each step, forwards and backwards in turn (1F1B).
+        micro_batches: u32 = "number::<1, u32>" => positive,
+        /// Ranks that share each layer.
+        tensor: u32 = "number::<1, u32>" => positive,
+        /// Stages, among which the layers are divided.
+        pipeline: u32 = "number::<1, u32>" => positive,
+        /// Neighbouring data ranks that exchange tokens.
+        expert: u32 = "number::<1, u32>" => positive,
+        /// Bytes of a parameter's gradient.
+        gradient_bytes [1, 8]: u32 = "number::<2, u32>",
+        /// Gradients are reduced in buckets of this size.
+        bucket: Bytes = "bucket" => within(BYTE, LARGEST),
+        /// Steps in which gradients, and activations of tensor ranks, are reduced.
+        algorithm: CollectiveAlgorithm = "CollectiveAlgorithm::default",
+        /// Time that the optimizer computes once all gradients are reduced.
+        optimizer: Duration = "Duration::default" => span,
+        /// When it begins.
+        start: Duration = "Duration::default" => span,
+        /// Hosts that take part; those beyond `tensor` times `pipeline` are data ranks.
+        hosts: HostSet = "HostSet::default",
+    } + class + rank + sends + owner & paths
+}
+
+fn bucket() -> Bytes {
+    Bytes::new(25 << 20)
+}
+
+impl Kind for Training {
+    fn check(&self, context: &Context<'_>) -> Check {
+        check(context, self)
+    }
+
+    fn sizes(&self, _: &Context<'_>) -> Option<StatedSizes> {
+        None
+    }
+
+    fn generate(&self, context: &Context<'_>, messages: &mut Messages) -> Result<(), Error> {
+        let hosts = context.members("hosts", &self.hosts)?;
+        let count = hosts.len() as u32;
+        let data = data_ranks(count, [self.tensor, self.pipeline, self.expert], |key| {
+            context.key(key)
+        })?;
+        let layers = self.layers.iter();
+        let all: Vec<&Layer> = layers
+            .flat_map(|it| std::iter::repeat_n(it, it.count as usize))
+            .collect();
+        let model = Model {
+            layers: &all,
+            steps: self.steps,
+            batches: self.micro_batches,
+            tensor: self.tensor,
+            data,
+            pipeline: self.pipeline,
+            expert: self.expert,
+            gradient_bytes: u64::from(self.gradient_bytes),
+            bucket: self.bucket.get(),
+            algorithm: self.algorithm.program(1),
+            optimizer: self.optimizer,
+        };
+        let program = Program {
+            ranks: (0..count)
+                .map(|rank| Rank::new(&model, rank).operations())
+                .collect(),
+            groups: model.groups(),
+        };
+        let template = MessageSpec {
+            delay: self.send_latency,
+            ..context.template(self.verb, self.class, self.start)
+        };
+        messages.steps.recorded.push(context.index);
+        let placed = Placed {
+            key: "layers",
+            program: &program,
+            hosts: &hosts,
+            channels: self.channels,
+        };
+        placed.add(context, &template, messages)
+    }
+
+    fn heading(&self, _: &dyn Figures) -> String {
+        format!(
+            "training for {} steps, {} tensor ranks, {} stages",
+            self.steps, self.tensor, self.pipeline
+        )
+    }
+}
+
+fn check(context: &Context<'_>, it: &Training) -> Check {
+    let pipeline = it.pipeline;
+    let count = ranks::count(context, it.verb, &it.hosts)?;
+    let all_reduce = CollectiveKind::AllReduce.program(0);
+    ensure!(is_possible(all_reduce, it.algorithm.program(0)), context.key("algorithm"),
+        "isn't one for all-reduce without further figures, expected another";
+        "write \"ring\", \"tree\" or \"halving-doubling\"");
+    data_ranks(count, [it.tensor, pipeline, it.expert], |key| {
+        context.key(key)
     })?;
-    let layers = it.layers.iter();
-    let all: Vec<&Layer> = layers
-        .flat_map(|it| std::iter::repeat_n(it, it.count as usize))
-        .collect();
-    let model = Model {
-        layers: &all,
-        steps: it.steps,
-        batches: it.micro_batches,
-        tensor: it.tensor,
-        data,
-        pipeline: it.pipeline,
-        expert: it.expert,
-        gradient_bytes: u64::from(it.gradient_bytes),
-        bucket: it.bucket.get(),
-        algorithm: it.algorithm.program(1),
-        optimizer: it.optimizer,
-    };
-    let program = Program {
-        ranks: (0..count)
-            .map(|rank| Rank::new(&model, rank).operations())
-            .collect(),
-        groups: model.groups(),
-    };
-    let template = context.template(Bytes::new(1), it.start, it.class)?;
-    messages.steps.recorded.push(context.index);
-    program::add(context, &template, ("layers", &program, &hosts), messages)
+    ensure!(!it.layers.is_empty(), context.key("layers"), "has none, expected one or more";
+        "write `layers = [{{ count = 8, parameters = ..., activation = ..., forward = ..., \
+        backward = ... }}]`");
+    let depth: u64 = it.layers.iter().map(|layer| u64::from(layer.count)).sum();
+    ensure!(depth >= u64::from(pipeline), context.key("pipeline"),
+        "is {pipeline} stages of {depth} layers, expected a layer for each at least";
+        "lower it, or add layers");
+    let batches = u64::from(it.steps).saturating_mul(u64::from(it.micro_batches));
+    let operations = u64::from(count)
+        .saturating_mul(batches)
+        .saturating_mul(depth * 8 / u64::from(pipeline) + 8);
+    ensure!(operations <= MOST_OPERATIONS, context.key("steps"),
+        "about {operations} operations, expected at most {MOST_OPERATIONS}";
+        "train fewer steps, micro-batches or layers");
+    context.in_all("steps", it.steps, step(it))
+}
+
+/// What a rank with all layers computes in a step.
+fn step(it: &Training) -> Duration {
+    let spans = it.layers.iter().map(|layer| {
+        let span = u128::from((layer.forward + layer.backward).as_ps());
+        span * u128::from(layer.count) * u128::from(it.micro_batches)
+    });
+    let all = spans.sum::<u128>() + u128::from(it.optimizer.as_ps());
+    Duration::from_ps(u64::try_from(all).unwrap_or(u64::MAX))
 }
 
 /// The model, and how it is divided.
@@ -191,7 +296,7 @@ impl<'a> Rank<'a> {
     fn reduce(&mut self, layer: &Layer) {
         if self.model.tensor > 1 {
             let group = self.stage * self.model.data + self.replica;
-            let work = self.collective(Kind::AllReduce, group, layer.activation);
+            let work = self.collective(program::Kind::AllReduce, group, layer.activation);
             self.next(work, "tensor");
         }
     }
@@ -208,7 +313,7 @@ impl<'a> Rank<'a> {
         if expert > 1 && !layer.routed.is_zero() {
             let before = pipeline * (data + tensor);
             let own = (self.stage * tensor + self.part) * (data / expert) + self.replica / expert;
-            let work = self.collective(Kind::AllToAll, before + own, layer.routed);
+            let work = self.collective(program::Kind::AllToAll, before + own, layer.routed);
             self.next(work, "expert");
         }
     }
@@ -223,18 +328,18 @@ impl<'a> Rank<'a> {
         } = *self.model;
         if data > 1 && size > 0 {
             let group = pipeline * data + self.stage * tensor + self.part;
-            let work = self.collective(Kind::AllReduce, group, Bytes::new(size));
+            let work = self.collective(program::Kind::AllReduce, group, Bytes::new(size));
             let after = self.last.iter().copied().chain(self.reduced).collect();
             self.reduced = Some(self.push(work, after, "gradients"));
         }
     }
 
-    fn collective(&self, kind: Kind, group: u32, size: Bytes) -> Work {
+    fn collective(&self, kind: program::Kind, group: u32, size: Bytes) -> Work {
         let algorithm = match kind {
-            Kind::AllReduce => self.model.algorithm,
+            program::Kind::AllReduce => self.model.algorithm,
             _ => Algorithm::Usual,
         };
-        Work::Collective(Collective {
+        Work::Collective(program::Collective {
             kind,
             algorithm,
             group,

@@ -1,13 +1,11 @@
 //! Messages that didn't come from a workload of the scenario.
 
 use fairlane_network::topology::Topology;
+use fairlane_scenario::traffic::{MAX_MESSAGES, MessageSpec, Steps};
 use fairlane_scenario::{Error, Scenario};
 use fairlane_units::{NodeId, Time};
 
-use super::context::MAX_MESSAGES;
-use crate::MessageSpec;
 use crate::precedence::Precedence;
-use crate::steps::Steps;
 
 /// Checks that messages can be run in a scenario. Their order doesn't matter.
 ///
