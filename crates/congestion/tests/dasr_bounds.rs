@@ -453,29 +453,26 @@ fn demand_is_what_could_be_used() {
 
 #[test]
 fn a_card_remembers_so_many_receivers_that_it_has_no_queue_pairs_to() {
-    let params = Params {
-        remembered: 10,
-        ..Params::of(Mode::DemandAware)
-    };
+    let params = Params::of(Mode::DemandAware);
     let mut sender = Sender::new(&params, &STAR);
     let open = |sender: &mut Sender, host| {
         sender.open(at(1.0), TenantId::new(0), HostId::new(host), &STAR)
     };
-    let ids: Vec<DestinationId> = (0..100).map(|host| open(&mut sender, host)).collect();
+    let ids: Vec<DestinationId> = (0..1200).map(|host| open(&mut sender, host)).collect();
     for (step, &id) in ids.iter().enumerate() {
         sender.on_share(at(step as f64), id, share(LINE / 7));
         sender.on_sent(at(step as f64), id, (WIRE, PAYLOAD));
     }
-    for &id in &ids[..90] {
+    for &id in &ids[..1100] {
         let in_flight = Load {
             in_flight: PAYLOAD,
             ..Load::default()
         };
         sender.close(id, in_flight);
     }
-    assert_eq!(sender.destinations(), 20);
-    // The latest are remembered.
-    for (host, known) in [(0, false), (79, false), (80, true), (89, true)] {
+    // The latest 1,024 are remembered.
+    assert_eq!(sender.destinations(), 100 + 1024);
+    for (host, known) in [(0, false), (75, false), (76, true), (1099, true)] {
         let id = open(&mut sender, host);
         assert_eq!(sender.share(id).is_some(), known, "{host}");
         sender.close(id, Load::default());
@@ -499,24 +496,18 @@ fn defaults_satisfy_their_limits_and_others_do_not() {
     assert!(broken(&usual).is_empty());
     let eta = Params { eta: 0.9, ..usual };
     assert_eq!(broken(&eta), ["draining"]);
-    let push = Params {
-        push_change: 0.001,
+    let tolerance = Params {
+        tolerance: 0.06,
         ..usual
     };
-    assert_eq!(broken(&push), ["push_change"]);
-    let silence = Params {
-        push_after: 5.0,
-        ..usual
-    };
-    assert_eq!(broken(&silence), ["silence"]);
+    assert_eq!(broken(&tolerance), ["tolerance"]);
     let nothing = Params {
         rows: 0,
-        at_a_time: 0,
         window: 0.5,
         first_burst: -1.0,
         headroom: f64::NAN,
         ..usual
     };
-    let keys = ["window", "first_burst", "headroom", "at_a_time", "rows"];
+    let keys = ["window", "first_burst", "headroom", "rows"];
     assert_eq!(broken(&nothing), keys);
 }

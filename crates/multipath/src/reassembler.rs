@@ -69,7 +69,7 @@ impl Reassembler {
     /// Takes a receive, into one piece of memory. The grant is for [`Connection::offer`](crate::Connection::offer)
     /// of the same host. `None` if as many as may be are posted.
     pub fn post_receive(&mut self, memory: Segment, context: u64) -> Option<Grant> {
-        if self.receives.len() >= self.settings.messages {
+        if self.receives.len() >= self.settings.messages as usize {
             return None;
         }
         let id = self.receives.push(Receive {

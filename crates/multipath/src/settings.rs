@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 
 use fairlane_units::{Bytes, Duration, Rate};
@@ -25,108 +26,158 @@ crate::names::named! {
     Stream = "stream";
 }
 
-/// The parameters of connections.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Who decides which path a chunk takes.
-    pub balancer: BalancerKind,
-    /// Who decides how large a chunk may be.
-    pub limiter: LimiterKind,
-    /// The size of chunks under limiter `fixed`, and the first one under the others.
-    pub chunk: Bytes,
-    /// The smallest chunk of limiters that change it, and their linear step.
-    pub chunk_least: Bytes,
-    /// The largest chunk of limiters that change it.
-    pub chunk_most: Bytes,
-    /// How long limiter `adaptive` wants a chunk to occupy its path.
-    pub chunk_time: Duration,
-    /// The largest message that a queue pair takes; no chunk exceeds it.
-    pub message_limit: Bytes,
-    /// Payload of a packet: the chunk of balancers that spray.
-    pub mtu: Bytes,
-    /// Chunks in flight on each path.
-    pub depth: u32,
-    /// Pieces of memory that one work request may have.
-    pub segments: usize,
-    /// Pieces of memory that one message may have.
-    pub message_segments: usize,
-    /// Ranges of messages that a receiver keeps apart, over all of them: a sender of streams makes no more holes
-    /// than it has chunks in flight.
-    pub holes: usize,
-    /// Messages that are posted and not reported yet, receives that are, and grants on their way.
-    pub messages: usize,
-    /// Two-sided messages up to this size are one SEND.
-    pub single_send: Bytes,
-    /// How larger ones cross.
-    pub two_sided: TwoSided,
-    /// How often a chunk is tried again, and how many probes in a row fail on every path, before a message fails.
-    pub retries: u8,
-    /// The silence after which a path is suspected while nothing is known of it.
-    pub first_timeout: Duration,
-    /// Its lower bound later.
-    pub timeout_least: Duration,
-    /// Its upper bound, and that of the pause before a path is probed again.
-    pub timeout_most: Duration,
-    /// Chunks that a path must deliver, one at a time, before it is good again.
-    pub probation: u8,
-    /// The bytes that a sample of capacity needs, and those of a probe.
-    pub probe: Bytes,
-    /// The share of chunks lost, or delivered after retransmissions, above which a path is suspected.
-    pub suspect_loss: u8,
-    /// The rate of the port that all paths leave by; zero if it isn't known.
-    pub line_rate: Rate,
-    /// Entropies that balancer `reps` keeps.
-    pub reps_cache: usize,
-    /// Chunks that balancer `reps` sends at random before it recycles.
-    pub reps_explore: u32,
-    /// How long balancer `reps` doesn't explore after a failure.
-    pub reps_freeze: Duration,
+/// Hands the parameters that a scenario states to a macro: each with its meaning, type and default, and behind `=>` what it may be
+/// and what to do about another value. A bound is a figure in parentheses, or another parameter.
+#[macro_export]
+macro_rules! for_each_parameter {
+    ($then:ident) => {
+        $then! {
+            /// Chooses the path of the next chunk.
+            balancer: BalancerKind = BalancerKind::Completion;
+            /// Limits the chunk size.
+            limiter: LimiterKind = LimiterKind::Fixed;
+            /// Largest message that a queue pair takes.
+            ///
+            /// Source: IBTA, volume 1, section 9.7.7.
+            message_limit: Bytes = Bytes::new(1 << 31)
+                => [(1), (1 << 31)], "a queue pair takes messages of up to 2 GiB";
+            /// Size of chunks under limiter `fixed`, and of the first under others.
+            ///
+            /// Source: UCCL; S1, figure 10: up to 32 KiB costs no time, but it charges nothing per chunk.
+            chunk: Bytes = Bytes::new(64 << 10)
+                => [(1), message_limit], "chunks are at least 1 byte and at most `message_limit`";
+            /// Smallest chunk of limiters that change it, and their linear step.
+            ///
+            /// Source: UCX, which splits from 16 KiB.
+            chunk_least: Bytes = Bytes::new(16 << 10)
+                => [(1), message_limit], "chunks are at least 1 byte and at most `message_limit`";
+            /// Largest chunk of limiters that change it.
+            ///
+            /// Source: HCCL, which splits from 512 KiB per queue pair.
+            chunk_most: Bytes = Bytes::new(512 << 10)
+                => [chunk_least, message_limit], "it lies between `chunk_least` and `message_limit`";
+            /// Chunks in flight on each path.
+            ///
+            /// Source: S1, section III.B: "equal and small amount" for each queue pair. One on the wire, one waiting.
+            depth: u32 = 2 => [(1), (1 << 14)], "the send queue of a queue pair has room for so many";
+            /// Messages of a connection that are posted and not complete.
+            messages: u32 = 128 => [(1), (1 << 20)], "use 128";
+            /// Two-sided messages up to this size are one SEND.
+            ///
+            /// Source: UCX, below whose smallest chunk nothing is gained by splitting.
+            single_send: Bytes = Bytes::new(16 << 10)
+                => [(0), message_limit], "a SEND is at most `message_limit`";
+            /// How larger ones cross.
+            two_sided: TwoSided = TwoSided::WriteThenSend;
+            /// How often a chunk is tried again, and a failed path probed, before a message fails.
+            ///
+            /// Source: the retry counter of a queue pair, which has three bits (`retry_cnt` of `ibv_modify_qp`).
+            retries: u8 = 7;
+            /// Silence after which a path is suspected while nothing is known of it.
+            ///
+            /// Source: a probe of 512 KB takes 4.2 ms at 1 Gb/s.
+            first_timeout: Duration = Duration::from_ms(10)
+                => [(1), timeout_most], "a path's round trip is some 10us; retries of a card take milliseconds";
+            /// Its lower bound later; at least two of the largest base round trips.
+            timeout_least: Duration = Duration::from_us(100)
+                => [(1), timeout_most], "a path's round trip is some 10us; retries of a card take milliseconds";
+            /// Its upper bound, and that of the pause before a path is probed again.
+            timeout_most: Duration = Duration::from_ms(100)
+                => [(1), (LONGEST)], "a path's round trip is some 10us; retries of a card take milliseconds";
+            /// Bytes of a sample of capacity, and of a probe.
+            ///
+            /// Source: S3, section 3.5: "at least 512 KB".
+            probe: Bytes = Bytes::new(512 << 10)
+                => [(1), message_limit], "S3 probes with 512 KB and more";
+            /// Paths that balancer `reps` keeps.
+            ///
+            /// Source: REPS (Bonato et al., 2024), section 3.
+            reps_cache: u32 = 8 => [(1), (1 << 10)], "use 8";
+        }
+    };
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            balancer: BalancerKind::Completion,
-            limiter: LimiterKind::Fixed,
-            // UCCL's chunk; S1, figure 10: up to 32 KiB costs no time, but it charges nothing per chunk.
-            chunk: Bytes::new(64 << 10),
-            // The range of the field's defaults: UCX splits from 16 KiB, HCCL from 512 KiB per queue pair.
-            chunk_least: Bytes::new(16 << 10),
-            chunk_most: Bytes::new(512 << 10),
-            // 100 KB at 100 Gb/s: eight paths then complete a chunk per microsecond.
-            chunk_time: Duration::from_us(8),
-            // IBTA, volume 1, chapter 9: a message has at most 2^31 bytes.
-            message_limit: Bytes::new(1 << 31),
-            mtu: Bytes::new(4096),
-            // S1, section III.B: "equal and small amount" for each queue pair. One on the wire, one waiting.
-            depth: 2,
-            // What ConnectX cards report as max_sge.
-            segments: 30,
-            message_segments: 1024,
-            holes: 1024,
-            messages: 128,
-            // Below UCX's smallest chunk nothing is gained by splitting.
-            single_send: Bytes::new(16 << 10),
-            two_sided: TwoSided::WriteThenSend,
-            // The retry counter of a queue pair has three bits (`retry_cnt` of `ibv_modify_qp`).
-            retries: 7,
-            // A probe of 512 KB takes 4.2 ms at 1 Gb/s.
-            first_timeout: Duration::from_ms(10),
-            timeout_least: Duration::from_us(100),
-            timeout_most: Duration::from_ms(100),
-            probation: 4,
-            // S3, section 3.5: "at least 512 KB".
-            probe: Bytes::new(512 << 10),
-            suspect_loss: 25,
-            line_rate: Rate::ZERO,
-            // REPS (Bonato et al., 2024), section 3: eight entries.
-            reps_cache: 8,
-            // REPS explores for a bandwidth-delay product: 32 packets of 4 KiB are 10 us at 100 Gb/s.
-            reps_explore: 32,
-            reps_freeze: Duration::from_us(100),
+/// Declares all parameters: those, behind what devices have and what no scenario varies.
+macro_rules! with_own {
+    ($($stated:tt)*) => {
+        settings! {
+            /// Payload of a packet: the chunk of balancers that spray.
+            mtu: Bytes = Bytes::new(4096)
+                => [(1), message_limit], "RoCE packets carry 256 to 4096 bytes";
+            /// The rate of the port that all paths leave by; zero if it isn't known.
+            line_rate: Rate = Rate::ZERO;
+            /// Pieces of memory that one work request may have.
+            ///
+            /// Source: what ConnectX cards report as `max_sge`.
+            segments: usize = 30
+                => [(2), (1 << 10)], "30 is what most cards take, and the frame of a SEND is one";
+            /// Pieces of memory that one message may have.
+            message_segments: usize = 1024 => [(1), (1 << 16)], "use 1024";
+            /// Ranges of messages that a receiver keeps apart, over all of them: a sender of streams makes no more holes
+            /// than it has chunks in flight.
+            holes: usize = 1024 => [(1), (1 << 20)], "use 1024";
+            /// How long limiter `adaptive` wants a chunk to occupy its path: 100 KB at 100 Gb/s, so that eight paths complete a
+            /// chunk per microsecond.
+            chunk_time: Duration = Duration::from_us(8)
+                => [(1), (LONGEST)], "a chunk of 100 KB takes 8us at 100 Gb/s";
+            /// Chunks that a path must deliver, one at a time, before it is good again.
+            probation: u8 = 4 => [(1), (255)], "use 4";
+            /// The share of chunks lost, or delivered after retransmissions, above which a path is suspected.
+            suspect_loss: u8 = 25 => [(1), (100)], "it is in percent";
+            /// Chunks that balancer `reps` sends at random before it recycles.
+            ///
+            /// Source: REPS, which explores for a bandwidth-delay product: 32 packets of 4 KiB are 10 us at 100 Gb/s.
+            reps_explore: u32 = 32;
+            /// How long balancer `reps` doesn't explore after a failure.
+            reps_freeze: Duration = Duration::from_us(100);
+            $($stated)*
         }
-    }
+    };
 }
+
+macro_rules! settings {
+    ($(
+        $(#[$about:meta])*
+        $key:ident: $type:ty = $default:expr $(=> [$low:tt, $high:tt], $hint:literal)?;
+    )*) => {
+        /// The parameters of connections.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Settings {
+            $($(#[$about])* pub $key: $type,)*
+        }
+
+        impl Default for Settings {
+            fn default() -> Self {
+                Self { $($key: $default,)* }
+            }
+        }
+
+        impl Settings {
+            /// What each parameter may be.
+            pub fn ranges(&self) -> impl Iterator<Item = Range> {
+                let ranges = [$($(Range {
+                    key: stringify!($key),
+                    measure: <$type as Figure>::MEASURE,
+                    value: self.$key.figure(),
+                    bounds: [bound!(self, $low), bound!(self, $high)],
+                    hint: $hint,
+                },)?)*];
+                ranges.into_iter()
+            }
+        }
+    };
+}
+
+macro_rules! bound {
+    ($settings:ident, ($figure:expr)) => {
+        Bound::Figure($figure)
+    };
+    ($settings:ident, $key:ident) => {
+        Bound::Key(stringify!($key), $settings.$key.figure())
+    };
+}
+
+for_each_parameter!(with_own);
 
 impl Settings {
     /// Checks the parameters for a connection of `paths` paths.
@@ -135,7 +186,10 @@ impl Settings {
     /// The first mistake.
     pub fn validate(&self, paths: usize) -> Result<(), Mistake> {
         self.validate_paths(paths)?;
-        self.ranges().try_for_each(|range| range.check())?;
+        // Those that bound others first.
+        let (figures, relative): (Vec<Range>, Vec<Range>) =
+            self.ranges().partition(|range| range.is_absolute());
+        figures.iter().chain(&relative).try_for_each(Range::check)?;
         self.validate_holes(paths)
     }
 
@@ -152,84 +206,6 @@ impl Settings {
                 "2 to 8 paths are enough for chunks, 256 for packets",
             ),
         }
-    }
-
-    /// What each parameter may be, in the order in which they are checked.
-    pub fn ranges(&self) -> impl Iterator<Item = Range> {
-        self.sizes()
-            .into_iter()
-            .chain(self.counts())
-            .chain(self.times())
-    }
-
-    fn sizes(&self) -> [Range; 7] {
-        let limit = Bound::Key("message_limit", self.message_limit.get());
-        let least = Bound::Key("chunk_least", self.chunk_least.get());
-        let [none, byte] = [0, 1].map(Bound::Figure);
-        let chunks = "chunks are at least 1 byte and at most `message_limit`";
-        let between = "it lies between `chunk_least` and `message_limit`";
-        let card = "a queue pair takes messages of up to 2 GiB";
-        let packet = "RoCE packets carry 256 to 4096 bytes";
-        let send = "a SEND is at most `message_limit`";
-        let probes = "S3 probes with 512 KB and more";
-        let size = |key, value: Bytes, bounds, hint| Range {
-            key,
-            measure: Measure::Size,
-            value: value.get(),
-            bounds,
-            hint,
-        };
-        let largest = Bound::Figure(1 << 31);
-        [
-            size("message_limit", self.message_limit, [byte, largest], card),
-            size("chunk", self.chunk, [byte, limit], chunks),
-            size("chunk_least", self.chunk_least, [byte, limit], chunks),
-            size("chunk_most", self.chunk_most, [least, limit], between),
-            size("mtu", self.mtu, [byte, limit], packet),
-            size("single_send", self.single_send, [none, limit], send),
-            size("probe", self.probe, [byte, limit], probes),
-        ]
-    }
-
-    fn counts(&self) -> [Range; 8] {
-        let queue = "the send queue of a queue pair has room for so many";
-        let pieces = "30 is what most cards take, and the frame of a SEND is one";
-        let count = |key, value: usize, [low, high]: [u64; 2], hint| Range {
-            key,
-            measure: Measure::Number,
-            value: value as u64,
-            bounds: [low, high].map(Bound::Figure),
-            hint,
-        };
-        let [probation, loss] = [self.probation, self.suspect_loss].map(usize::from);
-        let segments = self.message_segments;
-        [
-            count("depth", self.depth as usize, [1, 1 << 14], queue),
-            count("segments", self.segments, [2, 1 << 10], pieces),
-            count("message_segments", segments, [1, 1 << 16], "use 1024"),
-            count("messages", self.messages, [1, 1 << 20], "use 128"),
-            count("holes", self.holes, [1, 1 << 20], "use 1024"),
-            count("probation", probation, [1, 255], "use 4"),
-            count("suspect_loss", loss, [1, 100], "it is in percent"),
-            count("reps_cache", self.reps_cache, [1, 1 << 10], "use 8"),
-        ]
-    }
-
-    fn times(&self) -> [Range; 4] {
-        let most = Bound::Key("timeout_most", self.timeout_most.as_ps());
-        let time = |key, value: Duration, most| Range {
-            key,
-            measure: Measure::Time,
-            value: value.as_ps(),
-            bounds: [Bound::Figure(1), most],
-            hint: "a path's round trip is some 10us; retries of a card take milliseconds",
-        };
-        [
-            time("chunk_time", self.chunk_time, LONGEST),
-            time("timeout_most", self.timeout_most, LONGEST),
-            time("timeout_least", self.timeout_least, most),
-            time("first_timeout", self.first_timeout, most),
-        ]
     }
 
     /// Chunks, or packets, that may be in flight on each path.
@@ -258,7 +234,54 @@ impl Settings {
 }
 
 /// An hour, in picoseconds: doubling and adding must not leave the clock.
-const LONGEST: Bound = Bound::Figure(3_600_000_000_000_000);
+const LONGEST: u64 = 3_600_000_000_000_000;
+
+/// A parameter that is a number.
+trait Figure {
+    const MEASURE: Measure;
+
+    fn figure(&self) -> u64;
+}
+
+impl Figure for Bytes {
+    const MEASURE: Measure = Measure::Size;
+
+    fn figure(&self) -> u64 {
+        self.get()
+    }
+}
+
+impl Figure for Duration {
+    const MEASURE: Measure = Measure::Time;
+
+    fn figure(&self) -> u64 {
+        self.as_ps()
+    }
+}
+
+impl Figure for u8 {
+    const MEASURE: Measure = Measure::Number;
+
+    fn figure(&self) -> u64 {
+        u64::from(*self)
+    }
+}
+
+impl Figure for u32 {
+    const MEASURE: Measure = Measure::Number;
+
+    fn figure(&self) -> u64 {
+        u64::from(*self)
+    }
+}
+
+impl Figure for usize {
+    const MEASURE: Measure = Measure::Number;
+
+    fn figure(&self) -> u64 {
+        *self as u64
+    }
+}
 
 /// A parameter, and what it may be; displayed as the range alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -289,6 +312,11 @@ enum Bound {
 }
 
 impl Range {
+    /// Whether no other parameter bounds it.
+    const fn is_absolute(&self) -> bool {
+        matches!(self.bounds, [Bound::Figure(_), Bound::Figure(_)])
+    }
+
     fn check(&self) -> Result<(), Mistake> {
         let [low, high] = self.bounds.map(Bound::value);
         if (low..=high).contains(&self.value) {

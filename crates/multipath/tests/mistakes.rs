@@ -108,7 +108,7 @@ fn parameters_out_of_range_are_refused() {
 #[test]
 fn parameters_that_contradict_each_other_are_refused() {
     let limited: Change = |it| {
-        it.message_limit = Bytes::new(1000);
+        (it.message_limit, it.mtu) = (Bytes::new(1000), Bytes::new(1000));
         it.chunk = Bytes::new(1001);
     };
     check(changed(limited), "multipath.chunk", "from 1B to 1kB");

@@ -315,29 +315,18 @@ fn lost_acknowledgements_delay_nobody() {
     }
 }
 
-/// Those that wait are told the least share, at which a packet takes 6 ms; without being told otherwise they wait that long.
+/// Those that wait are told the least share, at which a packet takes 6 ms: without being told otherwise they would wait that long.
 #[test]
 fn whoever_waits_with_the_least_share_is_told_of_its_turn() {
     let flows: Vec<Flow> = (0..12).map(|host| write(host, 12, 300_000, 0)).collect();
-    let last = |params: Params| {
-        let mut settings = settings(Mode::ShortestFirst);
-        settings.dasr = params;
-        settings.transport.ack_timeout = None;
-        let mut star = Star::new(settings, 13, &flows);
-        star.run_until(at(100_000));
-        assert_eq!(star.ends.len(), 12);
-        *star.ends.values().max().unwrap()
-    };
-    let told = Params::of(Mode::ShortestFirst);
-    let untold = Params {
-        push_after: 1023.0,
-        silence: 1024.0,
-        ..Params::of(Mode::ShortestFirst)
-    };
+    let mut settings = settings(Mode::ShortestFirst);
+    settings.transport.ack_timeout = None;
+    let mut star = Star::new(settings, 13, &flows);
+    star.run_until(at(100_000));
+    assert_eq!(star.ends.len(), 12);
+    let last = *star.ends.values().max().unwrap();
     let line = Bytes::new(12 * 300_000).serialization(RATE);
-    let (told, untold) = (last(told), last(untold));
-    assert!(told < Time::ZERO + line + line / 5, "{told}");
-    assert!(untold > told + Duration::from_ms(1), "{untold}");
+    assert!(last < Time::ZERO + line + line / 5, "{last}");
 }
 
 #[test]

@@ -156,7 +156,12 @@ pub(crate) fn brackets(table: &Table, path: &KeyPath, message: &str) -> Option<S
 }
 
 /// Keys that are gone: a key that their table still has, their names, and what to do about them.
-const GONE: [(&str, &str, &str); 8] = [
+const GONE: [(&str, &str, &str); 10] = [
+    (
+        "balancer",
+        "chunk_time",
+        "remove it: limiter `adaptive` has chunks occupy their path for 8 us; `chunk_least` and `chunk_most` bound them",
+    ),
     (
         "balancer",
         "probation suspect_loss",
@@ -171,6 +176,11 @@ const GONE: [(&str, &str, &str); 8] = [
         "epoch",
         "window_bytes linger",
         "remove it: the agent keeps to a bandwidth-delay product, and lingers for 8 us",
+    ),
+    (
+        "first_burst",
+        "push_change push_after silence silent_packets measured_over checked_over at_a_time remembered",
+        "remove it: it is fixed, see docs/dasr.md, \"Parameters\"",
     ),
     (
         "unsolicited",

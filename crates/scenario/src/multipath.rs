@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use fairlane_multipath::{BalancerKind, LimiterKind, MOST_PATHS, Settings, TwoSided};
+use fairlane_multipath::{
+    BalancerKind, LimiterKind, MOST_PATHS, Settings, TwoSided, for_each_parameter,
+};
 use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,60 +14,50 @@ use crate::section::{section, words};
 /// Most paths of a message.
 pub(crate) const MOST: u32 = MOST_PATHS as u32;
 
-// What each may be, `Settings::ranges` says.
-section! {
-    /// Several queue pairs for each connection, and who gets what; docs/multipath.md has the mechanisms.
-    Multipath {
-        /// Queue pairs per connection; 1: ordinary messages. The key `paths` of a workload overrides it.
-        paths [1, MOST]: u32 = 8,
-        /// Which messages share a connection; left out, what is usual for the kind of workload, whose key
-        /// `connections` overrides this. Also holds for messages with one path.
-        connections: Option<Connections>,
-        /// Chooses the path of the next chunk.
-        balancer: BalancerKind = Settings::default().balancer,
-        /// Limits the chunk size.
-        limiter: LimiterKind = Settings::default().limiter,
-        /// Size of chunks under limiter `fixed`, and of the first under others.
-        chunk: Bytes = Settings::default().chunk,
-        /// Smallest chunk of limiters that change it.
-        chunk_least: Bytes = Settings::default().chunk_least,
-        /// Largest chunk of limiters that change it.
-        chunk_most: Bytes = Settings::default().chunk_most,
-        /// Time that a chunk occupies its path under limiter `adaptive`.
-        chunk_time: Duration = Settings::default().chunk_time,
-        /// Largest message that a queue pair takes.
-        message_limit: Bytes = Settings::default().message_limit,
-        /// Chunks in flight on each path.
-        depth: u32 = Settings::default().depth,
-        /// Messages of a connection that are posted and not complete.
-        messages: u32 = Settings::default().messages as u32,
-        /// Two-sided messages up to this size are one SEND.
-        single_send: Bytes = Settings::default().single_send,
-        /// How larger ones cross.
-        two_sided: TwoSided = Settings::default().two_sided,
-        /// How often a chunk is tried again, and a failed path probed, before a message fails.
-        retries: u8 = Settings::default().retries,
-        /// Silence after which a path is suspected while nothing is known of it.
-        first_timeout: Duration = Settings::default().first_timeout,
-        /// Its lower bound later; at least two of the largest base round trips.
-        timeout_least: Duration = Settings::default().timeout_least,
-        /// Its upper bound, and that of the pause before a path is probed again.
-        timeout_most: Duration = Settings::default().timeout_most,
-        /// Bytes of a sample of capacity, and of a probe.
-        probe: Bytes = Settings::default().probe,
-        /// Paths that balancer `reps` keeps.
-        reps_cache: u32 = Settings::default().reps_cache as u32,
-        /// Source ports of paths: `"ports"`: those after the message's own; a list; or a `file`, as in `{ file = "x.cfg" }`, of
-        /// lines `srcIP,dstIP=port,port,...`, where host n has address 11.a.b.1 with n = 256 a + b, and 0.0.0.0 is all.
-        plan: Plan,
-        /// How paths with the same route are found, of which one is used.
-        twins: Twins,
-        /// Whether the queue pairs of a connection together take one share under scope `qp`.
-        coupled: bool = true,
-        /// What the software of hosts costs; left out, nothing.
-        costs: Option<PathCosts> => table,
-    }
+macro_rules! define {
+    ($(
+        $(#[$about:meta])*
+        $key:ident: $type:ty = $default:expr $(=> [$low:tt, $high:tt], $hint:literal)?;
+    )*) => {
+        section! {
+            /// Several queue pairs for each connection, and who gets what; docs/multipath.md has the mechanisms.
+            Multipath {
+                /// Queue pairs per connection; 1: ordinary messages. The key `paths` of a workload overrides it.
+                paths [1, MOST]: u32 = 8,
+                /// Which messages share a connection; left out, what is usual for the kind of workload, whose key
+                /// `connections` overrides this. Also holds for messages with one path.
+                connections: Option<Connections>,
+                // What each may be, `Settings::ranges` says.
+                $($(#[$about])* $key: $type = Settings::default().$key,)*
+                /// Source ports of paths: `"ports"`: those after the message's own; a list; or a `file`, as in `{ file = "x.cfg" }`, of
+                /// lines `srcIP,dstIP=port,port,...`, where host n has address 11.a.b.1 with n = 256 a + b, and 0.0.0.0 is all.
+                plan: Plan,
+                /// How paths with the same route are found, of which one is used.
+                twins: Twins,
+                /// Whether the queue pairs of a connection together take one share under scope `qp`.
+                coupled: bool = true,
+                /// What the software of hosts costs; left out, nothing.
+                costs: Option<PathCosts> => table,
+            }
+        }
+
+        impl Multipath {
+            /// The parameters of connections whose packets have payload of `mtu` and whose hosts have ports of `line_rate`.
+            pub fn settings(&self, mtu: Bytes, line_rate: Rate) -> Settings {
+                Settings {
+                    mtu,
+                    line_rate,
+                    // No sender makes more holes than it has work requests in flight.
+                    holes: 1 << 20,
+                    $($key: self.$key,)*
+                    ..Settings::default()
+                }
+            }
+        }
+    };
 }
+
+for_each_parameter!(define);
 
 words! {
     /// Which messages share a connection.
@@ -144,35 +136,5 @@ section! {
 impl Default for Plan {
     fn default() -> Self {
         Self::Next(NextPorts::Ports)
-    }
-}
-
-impl Multipath {
-    /// The parameters of connections whose packets have payload of `mtu` and whose hosts have ports of `line_rate`.
-    pub fn settings(&self, mtu: Bytes, line_rate: Rate) -> Settings {
-        Settings {
-            balancer: self.balancer,
-            limiter: self.limiter,
-            chunk: self.chunk,
-            chunk_least: self.chunk_least,
-            chunk_most: self.chunk_most,
-            chunk_time: self.chunk_time,
-            message_limit: self.message_limit,
-            mtu,
-            depth: self.depth,
-            messages: self.messages as usize,
-            // No sender makes more holes than it has work requests in flight.
-            holes: 1 << 20,
-            single_send: self.single_send,
-            two_sided: self.two_sided,
-            retries: self.retries,
-            first_timeout: self.first_timeout,
-            timeout_least: self.timeout_least,
-            timeout_most: self.timeout_most,
-            probe: self.probe,
-            line_rate,
-            reps_cache: self.reps_cache as usize,
-            ..Settings::default()
-        }
     }
 }

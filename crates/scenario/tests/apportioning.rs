@@ -26,12 +26,12 @@ fn receivers_that_cannot_apportion() {
         &["`congestion.dasr.draining`", "at most eta", "hint:"],
     );
     refused(
-        &dasr("push_after = 5.0"),
-        &["`congestion.dasr.silence`", "more than push_after", "hint:"],
+        &dasr("tolerance = 0.2"),
+        &["`congestion.dasr.tolerance`", "0 to 0.05"],
     );
     refused(
-        &dasr("tolerance = 0.2"),
-        &["`congestion.dasr.push_change`", "at least tolerance"],
+        &dasr("silence = 8.0"),
+        &["silence", "hint: remove it", "docs/dasr.md"],
     );
     refused(
         "[transport]\nservice = \"ud\"\n[congestion.dasr]\nmode = \"count\"",

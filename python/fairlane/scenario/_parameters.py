@@ -65,28 +65,12 @@ class DasrParameters(Section):
             at least a packet. Range: 0 to 16. Default: 0.5.
         return_burst: The same once nothing is in flight, while its share is remembered; at
             least `first_burst`. Range: 0 to 16. Default: 0.5.
-        tolerance: Relative change of demand below which shares stay. Range: 0 to 0.5.
+        tolerance: Relative change of demand below which shares stay. Range: 0 to 0.05.
             Default: 0.01.
-        push_change: Relative change of its share above which a receiver notifies a sender
-            that is not heard. Range: 0 to 1; at least tolerance, below which shares don't
-            change. Default: 0.05.
-        push_after: Round trips after which a sender counts as not heard. Range: 0.1 to
-            1024. Default: 0.5.
-        silence: Silent round trips after which a sender has left. Range: 1 to 1024; more
-            than push_after, or who is to be told has left. Default: 4.0.
-        silent_packets: The same in packet times at its share; the longer one holds. Range:
-            1 to 1024. Default: 4.
-        measured_over: Round trips over which senders that don't declare their demand are
-            measured. Range: 0.5 to 1024. Default: 2.0.
-        checked_over: The same, to check declared demand. Range: 0.5 to 1024. Default: 16.0.
         headroom: Relative addition to a measured demand; more than this above its declared
             demand shows that a sender doesn't tell the truth. Range: 0.01 to 16. Default: 0.25.
-        at_a_time: Senders of a tenant that `"shortest-first"` serves at a time. Range: 1 to
-            1048576. Default: 4.
         rows: Senders that a receiver tracks, divided evenly among tenants; others get the
             least share. Range: 1 to 32768. Default: 4096.
-        remembered: Receivers without queue pairs whose share a sender remembers. Range: 0
-            to 1048576. Default: 1024.
     """
 
     mode: Optional[DasrMode] = None
@@ -96,16 +80,8 @@ class DasrParameters(Section):
     first_burst: Optional[float] = None
     return_burst: Optional[float] = None
     tolerance: Optional[float] = None
-    push_change: Optional[float] = None
-    push_after: Optional[float] = None
-    silence: Optional[float] = None
-    silent_packets: Optional[int] = None
-    measured_over: Optional[float] = None
-    checked_over: Optional[float] = None
     headroom: Optional[float] = None
-    at_a_time: Optional[int] = None
     rows: Optional[int] = None
-    remembered: Optional[int] = None
 
 
 @dataclass

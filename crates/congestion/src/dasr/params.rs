@@ -109,33 +109,15 @@ parameters! {
         /// The same once nothing is in flight, while its share is remembered; at least `first_burst`.
         return_burst: f64 = 0.5 => within(0.0, 16.0),
         /// Relative change of demand below which shares stay.
-        tolerance: f64 = 0.01 => within(0.0, 0.5),
-        /// Relative change of its share above which a receiver notifies a sender that is not heard.
-        push_change: f64 = 0.05 => within(0.0, 1.0),
-        /// Round trips after which a sender counts as not heard.
-        push_after: f64 = 0.5 => within(0.1, 1024.0),
-        /// Silent round trips after which a sender has left.
-        silence: f64 = 4.0 => within(1.0, 1024.0),
-        /// The same in packet times at its share; the longer one holds.
-        silent_packets: u32 = 4 => count(1, 1024),
-        /// Round trips over which senders that don't declare their demand are measured.
-        measured_over: f64 = 2.0 => within(0.5, 1024.0),
-        /// The same, to check declared demand.
-        checked_over: f64 = 16.0 => within(0.5, 1024.0),
+        tolerance: f64 = 0.01 => within(0.0, PUSH_CHANGE),
         /// Relative addition to a measured demand; more than this above its declared demand shows that a sender doesn't tell
         /// the truth.
         headroom: f64 = 0.25 => within(0.01, 16.0),
-        /// Senders of a tenant that `"shortest-first"` serves at a time.
-        at_a_time: u32 = 4 => count(1, 1 << 20),
         /// Senders that a receiver tracks, divided evenly among tenants; others get the least share.
         rows: u32 = 4096 => count(1, MOST_ROWS),
-        /// Receivers without queue pairs whose share a sender remembers.
-        remembered: u32 = 1024 => count(0, 1 << 20),
     }
     where |it| {
         draining: it.draining <= it.eta => "at most eta",
-        push_change: it.push_change >= it.tolerance => "at least tolerance, below which shares don't change",
-        silence: it.silence > it.push_after => "more than push_after, or who is to be told has left",
     }
 }
 
@@ -153,6 +135,17 @@ impl Params {
         self.first_burst.max(self.return_burst)
     }
 }
+
+// `docs/dasr.md`, "Parameters", has why these are what they are.
+
+/// Relative change of its share above which a receiver notifies a sender that is not heard.
+pub(super) const PUSH_CHANGE: f64 = 0.05;
+/// Round trips after which a sender counts as not heard.
+pub(super) const PUSH_AFTER: f64 = 0.5;
+/// Silent round trips after which a sender has left.
+pub(super) const SILENCE: f64 = 4.0;
+/// The same in packet times at its share; the longer one holds.
+pub(super) const SILENT_PACKETS: u64 = 4;
 
 /// With more rows the least share, a part in 65535 of a line, would be more than an equal one.
 const MOST_ROWS: u64 = 1 << 15;

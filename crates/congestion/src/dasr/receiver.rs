@@ -69,6 +69,12 @@ pub struct Push {
 /// their number.
 const LOOKS: u64 = 8;
 
+/// Round trips over which senders that don't declare their demand are measured.
+const MEASURED_OVER: f64 = 2.0;
+
+/// Round trips over which declared demand is checked.
+const CHECKED_OVER: f64 = 16.0;
+
 /// Packets that measuring a sender takes at least.
 const MEASURED: u64 = 2;
 
@@ -205,7 +211,7 @@ impl Receiver {
         self.unheard -= 1;
         let row = &mut self.rows.all[at];
         (row.told, row.told_at, row.unheard) = (row.share, now, false);
-        let due = due::due(row, &self.params, self.rtt, self.packet);
+        let due = due::due(row, self.rtt, self.packet);
         self.deadline = self.deadline.min(due);
         Some(Push {
             peer: row.peer,
@@ -260,8 +266,8 @@ impl Receiver {
             return false;
         }
         let (rounds, packets) = match data.demand {
-            Some(_) => (self.params.checked_over, CHECKED),
-            None => (self.params.measured_over, MEASURED),
+            Some(_) => (CHECKED_OVER, CHECKED),
+            None => (MEASURED_OVER, MEASURED),
         };
         let look = Look {
             span: spans(self.rtt, rounds),

@@ -7,10 +7,13 @@ use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 
 use super::carried::Carried;
 use super::index::{Index, Key};
-use super::params::{Mode, Params, sizes, spans};
+use super::params::{Mode, PUSH_CHANGE, Params, SILENCE, SILENT_PACKETS, sizes, spans};
 use super::uplink::Uplink;
 use crate::Environment;
 use crate::scope::Grant;
+
+/// Receivers without queue pairs whose share a sender remembers.
+const REMEMBERED: usize = 1024;
 
 /// A receiver that a [`Sender`] sends to for one tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,7 +165,7 @@ impl Sender {
             self.idle.insert((destination.departed, id.0));
         }
         self.follow(id);
-        while self.idle.len() > self.params.remembered as usize {
+        while self.idle.len() > REMEMBERED {
             if let Some((_, oldest)) = self.idle.pop_first() {
                 self.index.remove(self.destinations[oldest as usize].key);
                 self.free.push(oldest);
@@ -228,7 +231,7 @@ impl Sender {
         }
         let was = destination.share.replace(share);
         let (was, is) = (was.unwrap_or(self.line_rate).as_f64(), share.as_f64());
-        if (was - is).abs() > self.params.push_change * was {
+        if (was - is).abs() > PUSH_CHANGE * was {
             destination.carried.restart();
         }
         self.resize_window(id);
@@ -371,8 +374,8 @@ impl Sender {
         };
         let since = destination.heard.max(destination.departed);
         let slow = self.mtu.max(destination.last_size).serialization(share);
-        let slow = slow.saturating_mul(self.params.silent_packets.into());
-        let span = spans(destination.rtt, self.params.silence).max(slow);
+        let slow = slow.saturating_mul(SILENT_PACKETS);
+        let span = spans(destination.rtt, SILENCE).max(slow);
         if now.saturating_since(since) >= span {
             (destination.share, destination.carried) = (None, Carried::default());
             self.follow(id);

@@ -119,7 +119,7 @@ impl Multipath {
         let (bundle, path) = self.place(flow);
         let [_, host] = self.bundle(bundle).hosts;
         let cost = self.costs.reassemble;
-        let window = self.settings.messages as u64;
+        let window = u64::from(self.settings.messages);
         let keeps = self.bundle(bundle).stays_open;
         let Some(receiver) = self.receivers.get_mut(&bundle) else {
             return;

@@ -180,7 +180,7 @@ impl Multipath {
         }
         let receives = match one.stays_open {
             false => 1,
-            true => self.settings.messages as u64,
+            true => u64::from(self.settings.messages),
         };
         for id in 0..receives {
             connection.on_grant(&grant(id));

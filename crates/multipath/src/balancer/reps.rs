@@ -66,8 +66,8 @@ impl Balance for Reps {
     fn new(settings: &Settings, _paths: usize, seed: u64) -> Self {
         Self {
             random: Random::new(seed),
-            ring: Vec::with_capacity(settings.reps_cache),
-            size: settings.reps_cache,
+            ring: Vec::with_capacity(settings.reps_cache as usize),
+            size: settings.reps_cache as usize,
             head: 0,
             fresh: 0,
             explore: settings.reps_explore,

@@ -71,7 +71,7 @@ impl Connection {
             return true;
         }
         // The other end may have posted as many again before completions have come here.
-        if grant.id - granted.first() >= 2 * self.settings.messages as u64 {
+        if grant.id - granted.first() >= 2 * u64::from(self.settings.messages) {
             return false;
         }
         while granted.end() <= grant.id {
@@ -87,7 +87,7 @@ impl Connection {
     /// numbered. They must come in order, without gaps; returns `false` if too many are on their way.
     pub fn offer(&mut self, grant: &Grant) -> bool {
         let offers = &mut self.grants.offers;
-        if offers.len() >= self.settings.messages || grant.id != offers.end() {
+        if offers.len() >= self.settings.messages as usize || grant.id != offers.end() {
             return false;
         }
         offers.push((*grant, false));

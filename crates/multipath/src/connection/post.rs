@@ -44,7 +44,7 @@ impl Connection {
         if let Some(failure) = self.broken {
             return Err(Refusal::Broken(failure));
         }
-        if self.messages.len() >= self.settings.messages {
+        if self.messages.len() >= self.settings.messages as usize {
             return Err(Refusal::Full);
         }
         let size = self.size(request).map_err(Refusal::Mistake)?;

@@ -140,7 +140,7 @@ impl Receiver {
                 (row.backlog, row.peer.key())
             };
             order.sort_unstable_by_key(size);
-            served = count_served(rows, order, budget, self.params.at_a_time);
+            served = count_served(rows, order, budget);
             let backlog = |at: &u32| rows[*at as usize].backlog;
             group.served = order[..served].last().map_or(0, backlog);
             group.waiting = order[served..].first().map_or(u32::MAX, backlog);
@@ -171,12 +171,12 @@ impl Receiver {
             until => until,
         };
         for row in &mut self.rows.all {
-            let due = due::push_due(row, &self.params, self.rtt, self.packet);
+            let due = due::push_due(row, self.rtt, self.packet);
             if !row.unheard && due.is_some_and(|at| at <= now) {
                 row.unheard = true;
                 self.unheard += 1;
             }
-            let due = due::due(row, &self.params, self.rtt, self.packet);
+            let due = due::due(row, self.rtt, self.packet);
             deadline = deadline.min(due);
         }
         let soonest = now.saturating_add(self.rtt / LOOKS);
@@ -187,12 +187,15 @@ impl Receiver {
     }
 }
 
-/// How many of a tenant's senders in order are served: as many at a time as stated, and more if those can't use
+/// Senders of a tenant that `shortest-first` serves at a time.
+const AT_A_TIME: usize = 4;
+
+/// How many of a tenant's senders in order are served: [`AT_A_TIME`], and more if those can't use
 /// what there is.
-fn count_served(rows: &[Row], order: &[u32], budget: f64, at_a_time: u32) -> usize {
+fn count_served(rows: &[Row], order: &[u32], budget: f64) -> usize {
     let (mut served, mut wanted) = (0, 0.0);
     for &at in order {
-        if served >= at_a_time as usize && wanted >= budget {
+        if served >= AT_A_TIME && wanted >= budget {
             break;
         }
         served += 1;
@@ -219,10 +222,11 @@ mod tests {
             row.demand = demand;
             row
         };
-        let rows = [row(1.0), row(2.0), row(8.0), row(9.0)];
-        let order = [0, 1, 2, 3];
-        assert_eq!(count_served(&rows, &order, 10.0, 2), 3);
-        assert_eq!(count_served(&rows, &order, 3.0, 2), 2);
-        assert_eq!(count_served(&rows, &order, 100.0, 2), 4);
+        let rows = [1.0, 2.0, 8.0, 9.0, 4.0, 6.0].map(row);
+        let order = [0, 1, 2, 3, 4, 5];
+        assert_eq!(count_served(&rows, &order, 3.0), 4);
+        assert_eq!(count_served(&rows, &order, 20.0), 4);
+        assert_eq!(count_served(&rows, &order, 22.0), 5);
+        assert_eq!(count_served(&rows, &order, 100.0), 6);
     }
 }

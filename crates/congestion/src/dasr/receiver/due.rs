@@ -3,7 +3,7 @@
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
 use super::Receiver;
-use crate::dasr::params::{Params, spans};
+use crate::dasr::params::{PUSH_AFTER, PUSH_CHANGE, SILENCE, SILENT_PACKETS, spans};
 use crate::dasr::rows::Row;
 
 impl Receiver {
@@ -16,7 +16,7 @@ impl Receiver {
         let mut at = 0;
         let before = self.rows.all.len();
         while let Some(row) = self.rows.all.get(at) {
-            match leaves_at(row, &self.params, self.rtt, self.packet) <= now {
+            match leaves_at(row, self.rtt, self.packet) <= now {
                 // Another one takes its place.
                 true => self.leave(at),
                 false => at += 1,
@@ -34,23 +34,22 @@ impl Receiver {
 }
 
 /// When a sender that stays silent has left; with the base round-trip time and the size of a packet.
-fn leaves_at(row: &Row, params: &Params, rtt: Duration, packet: Bytes) -> Time {
+fn leaves_at(row: &Row, rtt: Duration, packet: Bytes) -> Time {
     if row.ended {
         return row.seen.saturating_add(rtt);
     }
     let slow = packet.serialization(row.pace());
-    let slow = slow.saturating_mul(params.silent_packets.into());
-    row.seen
-        .saturating_add(spans(rtt, params.silence).max(slow))
+    let slow = slow.saturating_mul(SILENT_PACKETS);
+    row.seen.saturating_add(spans(rtt, SILENCE).max(slow))
 }
 
 /// When a sender that stays silent is to be told of its share, if ever: soon if that has changed; else when a packet of an
 /// open message is missing, since the acknowledgement that it waits for may be lost.
-pub(super) fn push_due(row: &Row, params: &Params, rtt: Duration, packet: Bytes) -> Option<Time> {
+pub(super) fn push_due(row: &Row, rtt: Duration, packet: Bytes) -> Option<Time> {
     // Whoever sends a packet in several round trips needs no share more often than that: with hundreds of senders pushes would take the place
     // of data.
-    let again = |pace: Rate| spans(rtt, params.push_after).max(packet.serialization(pace));
-    if row.is_out_of_date(params.push_change) {
+    let again = |pace: Rate| spans(rtt, PUSH_AFTER).max(packet.serialization(pace));
+    if row.is_out_of_date(PUSH_CHANGE) {
         let told = row.seen.max(row.told_at);
         return Some(told.saturating_add(again(row.pace_at_most())));
     }
@@ -67,8 +66,8 @@ pub(super) fn push_due(row: &Row, params: &Params, rtt: Duration, packet: Bytes)
 const LATE: f64 = 1.5;
 
 /// When a sender that stays silent is to be looked at.
-pub(super) fn due(row: &Row, params: &Params, rtt: Duration, packet: Bytes) -> Time {
-    let leaves = leaves_at(row, params, rtt, packet);
-    let push = push_due(row, params, rtt, packet).filter(|_| !row.unheard);
+pub(super) fn due(row: &Row, rtt: Duration, packet: Bytes) -> Time {
+    let leaves = leaves_at(row, rtt, packet);
+    let push = push_due(row, rtt, packet).filter(|_| !row.unheard);
     push.map_or(leaves, |push| push.min(leaves))
 }
