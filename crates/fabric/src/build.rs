@@ -79,7 +79,7 @@ pub(crate) fn world(
         notices: Notices::default(),
         records: Log::default(),
         moved: Log::default(),
-        faults: Faults::new(changes(scenario, &net.graph)?),
+        faults: Faults::new(changes(scenario, net.graph())?),
         storms: Storms::new(&scenario.faults.pause),
         ending: None,
         stuck: false,
@@ -103,12 +103,12 @@ fn fabric(
     let carriers = carriers(scenario, &messages, multipath.as_deref());
     let classes = classes(&messages, qps);
     let mut net = Network::new(scenario, topology, rules.net.clone(), classes)?;
-    check_classes("nic.class", &scenario.nic.class, net.settings.classes)?;
+    check_classes("nic.class", &scenario.nic.class, net.settings().classes)?;
     let nodes: Vec<NodeId> = topology.hosts().collect();
-    let baseline = Baseline::new(&net.graph, &nodes, &rules);
+    let baseline = Baseline::new(net.graph(), &nodes, &rules);
     let longest = baseline.largest;
-    rules.tolerate(scenario, net.plan.foreseen, longest.bdp, longest.rate);
-    controls.settle(&net.graph, &nodes, &rules);
+    rules.tolerate(scenario, net.plan().foreseen, longest.bdp, longest.rate);
+    controls.settle(net.graph(), &nodes, &rules);
     if let Some(multipath) = multipath {
         multipath.allow(longest.rtt);
     }
@@ -125,14 +125,14 @@ fn fabric(
     let host_of = host_numbers(topology);
     let nics = nics::nics(
         (scenario, settings),
-        (&net.graph, &baseline, &rules),
+        (net.graph(), &baseline, &rules),
         &nodes,
         &traffic,
         &host_of,
     );
-    let flows = labelled(scenario, &traffic, &net.graph, multipath.as_deref());
+    let flows = labelled(scenario, &traffic, net.graph(), multipath.as_deref());
     net.open_all(flows);
-    net.tracer = Tracer::new(&scenario.output.trace_nodes, traffic.lengths());
+    net.recorder.tracer = Tracer::new(&scenario.output.trace_nodes, traffic.lengths());
     let hosts = Hosts::new(traffic, nics, baseline, scenario, host_of);
     Ok((net, hosts))
 }
@@ -151,8 +151,8 @@ fn samplers(
     net: &Network,
     start: Time,
 ) -> Result<(Sampler, Option<Box<Chosen>>), Error> {
-    let chosen = Chosen::new(scenario, &net.graph, start);
-    let all = net.ports.len();
+    let chosen = Chosen::new(scenario, net.graph(), start);
+    let all = net.ports().len();
     samples(
         scenario,
         chosen.as_ref().map_or(all, |chosen| chosen.count()),

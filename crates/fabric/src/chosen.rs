@@ -68,7 +68,7 @@ impl Chosen {
     /// Adds the row that is due.
     pub(crate) fn on_due(&mut self, net: &mut Network) {
         let now = net.now();
-        self.add_row(&mut net.ports, now);
+        self.add_row(net.sampled_ports(), now);
         self.sampler.next = now + self.sampler.series.interval;
         self.schedule(net);
     }
@@ -106,7 +106,7 @@ impl Chosen {
     pub(crate) fn close(&mut self, net: &mut Network) {
         let now = net.now();
         if self.count() > 0 && now > self.sampler.next - self.sampler.series.interval {
-            self.add_row(&mut net.ports, now);
+            self.add_row(net.sampled_ports(), now);
         }
     }
 

@@ -104,7 +104,7 @@ impl Goal {
         };
         for world in parts {
             progress.now = progress.now.max(world.net.now());
-            progress.transmissions += world.net.counters.transmissions;
+            progress.transmissions += world.net.counters().transmissions;
             progress.events += world.net.engine.handled();
             progress.messages_done += world.records.len() as u32;
             progress.messages += (world.owed - world.schedule.local.left) as u32;

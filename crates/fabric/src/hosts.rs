@@ -11,7 +11,6 @@ use fairlane_nic::{Extensions, Opening, PairId, Role, Start};
 use fairlane_scenario::{BaseRtt, Scenario, Verb};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, Psn};
 
-use crate::TraceEvent;
 use crate::baseline::Baseline;
 use crate::connections::{Connections, End};
 use crate::header;
@@ -124,11 +123,8 @@ impl Hosts {
         let packet = net.packets.get(at);
         let (flow, towards) = (packet.flow, packet.towards());
         let plane = net.port_at(flow, towards);
-        if net.tracer.is_on() {
-            net.trace(self.nic(host).port(plane), at, TraceEvent::Received);
-        }
+        net.leave(|| self.nic(host).port(plane), at);
         let packet = net.packets.get(at);
-        net.counters.delivered.add(packet.wire);
         let pair = match self.connections.end(flow, towards) {
             End::Open(pair) => Some(pair),
             End::Unknown if header::role(packet) == Role::Request => Some(self.accept(net, flow)),
@@ -165,14 +161,18 @@ impl Hosts {
     /// A message takes its place on a connection that stays open.
     fn queue(&mut self, net: &Network, (flow, pair): (FlowId, PairId), message: MessageId) {
         let spec = *self.traffic.message(message);
-        let packets = spec.size.get().div_ceil(u64::from(net.settings.mtu)).max(1);
+        let packets = spec
+            .size
+            .get()
+            .div_ceil(u64::from(net.settings().mtu))
+            .max(1);
         let requester = self.nic_at(spec.source).core.pair(pair).requester();
         let begins = requester.next_position() + requester.bytes_to_send();
         if let Some(posted) = self.connections.posted.get_mut(&message) {
             posted.begins = begins;
         }
         self.connections.queue(flow, message, packets);
-        if net.place.owns(spec.destination) {
+        if net.place().owns(spec.destination) {
             self.connections.expect(flow, message, packets);
         } else {
             let announced = Announced {
@@ -180,7 +180,7 @@ impl Hosts {
                 message,
                 packets,
             };
-            self.mail.announce(&net.place, spec.destination, announced);
+            self.mail.announce(net.place(), spec.destination, announced);
         }
     }
 
@@ -221,7 +221,7 @@ impl Hosts {
         let control = controls.of(&spec);
         let baseline = controls.baseline(control);
         let trip = (baseline.unwrap_or(&self.baseline)).for_controller(
-            &net.graph,
+            net.graph(),
             self.base_rtt,
             ports,
             ends,
@@ -231,14 +231,14 @@ impl Hosts {
             Side::Responder => ((spec.destination, ports[1]), (spec.source, ports[0])),
         };
         let rate = |(host, port): (NodeId, u8)| {
-            let edge = net.graph.host_edge(HostPort { host, port });
-            net.ports[edge.port as usize].rate
+            let edge = net.graph().host_edge(HostPort { host, port });
+            net.ports()[edge.port as usize].rate
         };
         let environment = Environment {
             line_rate: rate(here),
             base_rtt: trip.rtt,
             bdp: trip.bdp,
-            mtu: Bytes::new(u64::from(net.settings.mtu)),
+            mtu: Bytes::new(u64::from(net.settings().mtu)),
         };
         let (peer_rate, port) = (rate(there), here.1);
         let (here, there) = (self.host(here.0), self.host(there.0));
@@ -289,7 +289,7 @@ impl Hosts {
         ports: PortPair,
         ends: (NodeId, NodeId),
     ) -> Duration {
-        self.baseline.pair(&net.graph, ports, ends).rtt / 2
+        self.baseline.pair(net.graph(), ports, ends).rtt / 2
     }
 
     /// An alarm beyond those of hosts comes up: a timer of a controller, in profile `hpcc-ns3`.

@@ -68,16 +68,16 @@ impl Shapes {
     /// The paths that a flow's packets take there and back; paths that are alike count once.
     pub(crate) fn known_paths(&mut self, net: &Network, flow: FlowId) -> Ways {
         let flow = net.flow(flow);
-        let swaps = net.settings.quirks.five_tuples;
+        let swaps = net.settings().quirks.five_tuples;
         let mut any = Paths::default();
-        if !net.plan.fixed {
+        if !net.plan().fixed {
             let legs = [false, true].map(|back| flow.leg(back, swaps));
-            any = legs.map(|leg| self.paths(&net.graph, &net.routes, &leg));
+            any = legs.map(|leg| self.paths(net.graph(), net.routes(), &leg));
         }
-        if net.plan.valley {
+        if net.plan().valley {
             any = any.map(|paths| paths.iter().map(|path| ends(path)).collect());
         }
-        if !net.plan.foreseen {
+        if !net.plan().foreseen {
             return Ways {
                 known: any,
                 any: Paths::default(),
@@ -85,11 +85,11 @@ impl Shapes {
         }
         let known = [false, true].map(|back| {
             let leg = flow.leg(back, swaps);
-            let hops = |path: &[u32]| baseline::hops(&net.graph, leg.from(), path);
-            let known = flow.path(&net.graph, back).map(hops);
+            let hops = |path: &[u32]| baseline::hops(net.graph(), leg.from(), path);
+            let known = flow.path(net.graph(), back).map(hops);
             // It is cut off, or longer than what is foreseen.
             let traced = || {
-                let path = net.plan.fixed_path(&net.graph, &net.routes, &leg)?;
+                let path = net.plan().fixed_path(net.graph(), net.routes(), &leg)?;
                 Some(hops(&path))
             };
             known.or_else(traced).into_iter().collect()

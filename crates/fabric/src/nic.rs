@@ -5,12 +5,11 @@ use std::sync::Arc;
 use fairlane_congestion::Reading;
 use fairlane_engine::{Engine, Event as Woken, Wake};
 use fairlane_network::Network;
-use fairlane_network::packet::{Kind, PacketList, PacketPool, PacketRecord};
+use fairlane_network::packet::{PacketList, PacketPool, PacketRecord};
 use fairlane_network::waking::Waking;
 use fairlane_nic::{Admission, Arrival, Departure, Measured, Nic, PairId, Reception, Role};
 use fairlane_transport::Unchecked;
 use fairlane_units::{FlowId, HostId, NodeId, Psn, Time};
-use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
 use crate::header;
@@ -109,7 +108,7 @@ impl AttachedNic {
         (plane, at): (u8, u32),
         pair: Option<PairId>,
     ) -> Reception {
-        if net.tracer.is_on() {
+        if net.recorder.tracer.is_on() {
             let before = self.core.port(plane).answers();
             let heard = self.hand_in(net, at, pair);
             self.trace_answers(net, plane, before);
@@ -179,12 +178,12 @@ impl AttachedNic {
     ) -> Option<Sent> {
         let lane = &mut self.lanes[usize::from(plane)];
         let port = lane.port;
-        if !net.ports[port as usize].up {
+        if !net.ports()[port as usize].up {
             return None;
         }
         if net.is_busy(port) {
             // Who is told that the transmitter is free sees then what comes next.
-            if self.rules.quirks.nics || !net.ports[port as usize].free_armed {
+            if self.rules.quirks.nics || !net.ports()[port as usize].free_armed {
                 self.await_transmitter(net, plane);
             }
             return None;
@@ -214,41 +213,32 @@ impl AttachedNic {
     /// Adds frames that pause a class of what the switches of all planes send, or end that; nobody hears of
     /// them where the link is down.
     pub(crate) fn push_frames(&mut self, net: &mut Network, class: u8, pause: bool) {
-        let kind = if pause { Kind::Pause } else { Kind::Resume };
         for lane in &mut self.lanes {
-            if !net.ports[lane.port as usize].up {
+            if !net.ports()[lane.port as usize].up {
                 continue;
             }
-            // Of a pause frame the opcode has no meaning.
-            let (at, packet) = net.packets.alloc();
-            *packet = PacketRecord::new(kind, Opcode::Cnp, class, net.settings.pause);
-            packet.epoch = net.epoch;
-            net.counters.pause_transmissions += 1;
+            let at = net.new_pause_frame(lane.port, class, pause);
             lane.frames.push(&mut net.packets, at);
-            if net.tracer.is_on() {
-                net.trace(lane.port, at, TraceEvent::Enqueued);
-            }
         }
     }
 
     /// The link to a plane has come up or gone down, with which frames are lost. Acknowledgements that never
     /// left were never injected, so they aren't.
     pub(crate) fn on_link(&mut self, net: &mut Network, plane: u8, up: bool) {
-        let packets = &mut net.packets;
         if !up {
-            while let Some(at) = self.lanes[usize::from(plane)].frames.pop(packets) {
-                net.counters.pause_transmissions -= 1;
-                packets.release(at);
+            let frames = &mut self.lanes[usize::from(plane)].frames;
+            while let Some(at) = frames.pop(&net.packets) {
+                net.discard_pause_frame(at);
             }
         }
-        let now = net.engine.now();
+        let (now, packets) = (net.engine.now(), &mut net.packets);
         self.core
             .on_link(now, plane, up, |record| packets.release_record(record));
     }
 
     /// The pauses of the port at a plane have changed.
     pub(crate) fn on_pause(&mut self, net: &Network, plane: u8) {
-        let paused = net.ports[self.port(plane) as usize].paused;
+        let paused = net.ports()[self.port(plane) as usize].paused;
         self.core.on_pauses(net.now(), plane, paused);
     }
 
@@ -260,7 +250,7 @@ impl AttachedNic {
         if waits || (self.rules.quirks.nics && !self.core.port(plane).is_quiet()) {
             net.await_port(lane.port);
         } else if let Some(at) = self.core.sends_at(plane) {
-            if at <= net.ports[lane.port as usize].free_at {
+            if at <= net.ports()[lane.port as usize].free_at {
                 net.await_port(lane.port);
             } else {
                 lane.arm_wake(&mut net.engine, at);
@@ -325,15 +315,7 @@ fn inject(net: &mut Network, port: u32, departure: &Departure, collected: (bool,
     if let Some(backlog) = departure.meta.backlog {
         net.packets.set_backlog(record, backlog);
     }
-    let (at, packet) = net.packets.alloc();
-    header::pack(departure, packet);
-    packet.epoch = net.epoch;
-    packet.telemetry = record;
-    net.counters.injected.add(packet.wire);
-    if net.tracer.is_on() {
-        net.trace(port, at, TraceEvent::Dequeued);
-    }
-    net.transmit(port, at);
+    net.enter(port, record, |packet| header::pack(departure, packet));
     Sent {
         flow: departure.meta.flow,
         ends: departure.ends,
@@ -361,7 +343,7 @@ fn declared(
 fn measured(net: &Network, record: u32, now: Time) -> Measured<'_> {
     let stamp = net.packets.stamp(record);
     let telemetry = net.packets.telemetry(record);
-    let format = net.settings.telemetry_format.as_ref();
+    let format = net.settings().telemetry_format.as_ref();
     Measured {
         round_trip: stamp.map(|stamp| now - stamp.sent),
         hops: stamp.map_or(0, |stamp| stamp.hops),

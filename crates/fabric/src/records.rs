@@ -77,8 +77,8 @@ impl Hosts {
     pub(crate) fn never_posted(&self, net: &Network, id: MessageId) -> MessageRecord {
         let (spec, flow) = (self.traffic.message(id), self.traffic.flow_of(id));
         let ends = (spec.source, spec.destination);
-        let pair = self.baseline.pair(&net.graph, net.ports_of(flow), ends);
-        let standalone = baseline::standalone(pair, spec.size, net.settings.mtu);
+        let pair = self.baseline.pair(net.graph(), net.ports_of(flow), ends);
+        let standalone = baseline::standalone(pair, spec.size, net.settings().mtu);
         MessageRecord {
             id,
             workload: spec.workload,

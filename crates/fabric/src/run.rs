@@ -61,7 +61,7 @@ impl Simulation {
     /// How many of `cores` threads shorten the run: one if it is so small that they would wait for each other
     /// most of the time.
     pub fn threads_that_pay(&self, cores: usize) -> usize {
-        let mtu = u64::from(self.world.net.settings.mtu);
+        let mtu = u64::from(self.world.net.settings().mtu);
         let messages = self.world.traffic.messages().iter();
         let packets: u64 = messages.map(|spec| spec.size.get().div_ceil(mtu)).sum();
         if packets < PACKETS_MIN { 1 } else { cores }

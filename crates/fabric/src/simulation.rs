@@ -71,9 +71,7 @@ impl Simulation {
     /// Has switches that move flows in order break a rule: only tests may want that.
     #[doc(hidden)]
     pub fn break_rule(&mut self, misrule: Misrule) {
-        if let Some(deflection) = &mut self.world.net.deflection {
-            deflection.misrule = Some(misrule);
-        }
+        self.world.net.break_rule(misrule);
     }
 
     fn build(loaded: &Loaded, topology: &Topology, generated: Generated) -> Result<Self, Error> {

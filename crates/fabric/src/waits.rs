@@ -76,7 +76,7 @@ pub(crate) fn ports(circle: &[Waiter]) -> Vec<PortId> {
 /// A circle in words.
 pub(crate) fn describe(net: &Network, circle: &[Waiter]) -> String {
     let link = |port: u32| {
-        let (node, peer) = net.graph.ends(port);
+        let (node, peer) = net.graph().ends(port);
         format!("{node}->{peer}")
     };
     let holds = |waiter: &Waiter| matches!(waiter, Waiter::Held { .. });
@@ -90,11 +90,11 @@ pub(crate) fn describe(net: &Network, circle: &[Waiter]) -> String {
     }
     let each = (0..circle.len()).map(|at| match circle[at] {
         Waiter::Paused { port, .. } => {
-            let (_, peer) = net.graph.ends(port);
+            let (_, peer) = net.graph().ends(port);
             format!("link {} is paused by {peer}", link(port))
         }
         Waiter::Held { switch, flow, .. } => {
-            let mut switches = (0..).zip(&net.graph.is_switch).filter(|(_, is)| **is);
+            let mut switches = (0..).zip(&net.graph().is_switch).filter(|(_, is)| **is);
             let node: u32 = switches.nth(switch as usize).map_or(0, |(node, _)| node);
             let tail = match circle[(at + 1) % circle.len()] {
                 Waiter::Paused { port, .. } => format!("on link {}", link(port)),
@@ -112,9 +112,9 @@ impl Waits {
     fn of_pauses(parts: &[&Network]) -> Self {
         let mut waits = Self::default();
         let any = parts[0];
-        for number in 0..any.ports.len() as u32 {
-            let own = part_of(parts, any.graph.owners[number as usize]);
-            let port = &own.ports[number as usize];
+        for number in 0..any.ports().len() as u32 {
+            let own = part_of(parts, any.graph().owners[number as usize]);
+            let port = &own.ports()[number as usize];
             for class in 0..CLASSES as u8 {
                 let bit = 1 << class & !1;
                 let first = port.queued(&own.packets, class.into()).next();
@@ -142,15 +142,15 @@ impl Waits {
     /// Which paused port waits for the leaving of each packet in a queue.
     fn add_queues(&mut self, parts: &[&Network]) {
         let any = parts[0];
-        for number in 0..any.ports.len() {
-            let own = part_of(parts, any.graph.owners[number]);
+        for number in 0..any.ports().len() {
+            let own = part_of(parts, any.graph().owners[number]);
             for class in 1..CLASSES {
                 let here = self.paused[number * CLASSES + class];
-                for packet in own.ports[number].queued(&own.packets, class) {
+                for packet in own.ports()[number].queued(&own.packets, class) {
                     if packet.kind == Kind::Tail {
                         self.tails.insert(packet.fork().plain(), here);
                     }
-                    if own.ports[number].on_switch && !packet.has(PacketRecord::UNCHARGED) {
+                    if own.ports()[number].on_switch && !packet.has(PacketRecord::UNCHARGED) {
                         self.wait(parts, (packet.sender, packet.charged), here);
                     }
                 }
@@ -164,8 +164,8 @@ impl Waits {
             return;
         };
         // As the switch sees it that pauses; its word may be on its way.
-        let there = part_of(parts, parts[0].graph.peer(sender));
-        let pauses = there.ports[sender as usize].pausing & 1 << class != 0;
+        let there = part_of(parts, parts[0].graph().peer(sender));
+        let pauses = there.ports()[sender as usize].pausing & 1 << class != 0;
         let known = &mut self.on[waiter as usize];
         match on.filter(|_| pauses) {
             Some(on) if !known.contains(&on) => known.push(on),
@@ -178,7 +178,7 @@ impl Waits {
     fn add_holds(&mut self, parts: &[&Network]) {
         let mut labels = Vec::new();
         for net in parts {
-            let Some(deflection) = net.deflection.as_deref() else {
+            let Some(deflection) = net.deflection() else {
                 continue;
             };
             for (switch, hold) in (0..).zip(&deflection.holds) {
@@ -228,7 +228,7 @@ impl Waits {
 }
 
 fn part_of<'a>(parts: &[&'a Network], node: u32) -> &'a Network {
-    parts[usize::from(parts[0].place.part_of[node as usize])]
+    parts[usize::from(parts[0].place().part_of[node as usize])]
 }
 
 /// Any cycle of a directed graph, in order; empty if there is none.

@@ -122,7 +122,7 @@ impl World {
                     Some(at_host) => self.on_host_arrival(index, at_host),
                 },
                 Waking::PortFree => {
-                    self.net.ports[index as usize].free_armed = false;
+                    self.net.on_port_free(index);
                     self.send_from(index);
                 }
                 Waking::Nic => self.on_nic_wake(index, event),
@@ -171,7 +171,7 @@ impl World {
     /// Sends the next packet of a port if it may.
     #[inline]
     fn send_from(&mut self, number: u32) {
-        let port = &self.net.ports[number as usize];
+        let port = &self.net.ports()[number as usize];
         if port.on_switch {
             self.net.send_from_switch(number);
         } else {
@@ -185,7 +185,7 @@ impl World {
     /// would need more registers than there are.
     #[inline(never)]
     fn on_host_arrival(&mut self, sender: u32, came: AtHost) {
-        let host = HostId::new(self.net.ports[sender as usize].peer_owner);
+        let host = HostId::new(self.net.ports()[sender as usize].peer_owner);
         match came {
             AtHost::Packet(at) => {
                 if self.endpoints.is_none() || !self.is_held(host, at) {
@@ -193,7 +193,7 @@ impl World {
                 }
             }
             AtHost::Pause(ends) => {
-                let receiver = self.net.ports[sender as usize].peer;
+                let receiver = self.net.ports()[sender as usize].peer;
                 let nic = self.hosts.nic_mut(host);
                 let plane = nic.plane_of(receiver);
                 nic.on_pause(&self.net, plane);
@@ -317,7 +317,7 @@ impl World {
         {
             // Of an unreliable service, work requests end when their last packet is on the wire.
             let port = self.hosts.nic(host).port(plane);
-            self.on_events(host, self.net.ports[port as usize].free_at);
+            self.on_events(host, self.net.ports()[port as usize].free_at);
             if sent.ends {
                 self.on_wqe_sent(qp);
             }

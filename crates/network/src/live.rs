@@ -244,7 +244,7 @@ impl LiveNetwork {
         }
         net.counters.injected.add(packet.wire);
         net.ports[number as usize].enqueue(&mut net.packets, packet.class, at);
-        if net.tracer.is_on() {
+        if net.recorder.tracer.is_on() {
             net.trace(number, at, TraceEvent::Enqueued);
         }
         self.flows.on_injected(at, packet.flow, attachment);
@@ -363,7 +363,7 @@ impl LiveNetwork {
             return;
         };
         let net = &mut self.net;
-        if net.tracer.is_on() {
+        if net.recorder.tracer.is_on() {
             net.trace(receiver, at, TraceEvent::Received);
         }
         let record = *net.packets.get(at);
@@ -411,7 +411,7 @@ impl LiveNetwork {
         let Some((_, at)) = net.ports[number as usize].dequeue(&net.packets) else {
             return;
         };
-        if net.tracer.is_on() {
+        if net.recorder.tracer.is_on() {
             net.trace(number, at, TraceEvent::Dequeued);
         }
         net.transmit(number, at);

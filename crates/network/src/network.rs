@@ -4,8 +4,10 @@ pub(crate) mod build;
 mod crossing;
 pub mod deflection;
 pub(crate) mod fault;
+mod host;
 pub(crate) mod link;
 mod parts;
+mod sampling;
 mod switch;
 mod trace;
 mod watchdog;
@@ -16,21 +18,20 @@ use fairlane_engine::Engine;
 use fairlane_units::{FlowId, PortId, Time};
 
 use crate::buffer::SharedBuffer;
-use crate::capture::Capture;
 use crate::counters::{Counters, Drop};
 use crate::flow::Flow;
+use crate::forwarding::iofd::Misrule;
 use crate::forwarding::{Forwarder, Plan};
-use crate::log::Log;
 use crate::network::deflection::Deflection;
 use crate::ns3_random::Ns3Random;
 use crate::packet::PacketPool;
 use crate::packet::Side;
 use crate::place::Place;
 use crate::port::Port;
-use crate::records::{PauseRecord, PortInfo};
+use crate::recorder::Recorder;
+use crate::records::PortInfo;
 use crate::routing::{Graph, PortPair, Routes};
 use crate::settings::Settings;
-use crate::trace::Tracer;
 use crate::waking::Waking;
 use crate::watchdog::Watchdog;
 
@@ -45,41 +46,37 @@ pub struct Network {
     /// The clock, and the events of links, switches and the driver.
     pub engine: Engine,
     /// Sizes of packets, and what switches do.
-    pub settings: Settings,
+    pub(crate) settings: Settings,
     /// The ports of all nodes, by number.
-    pub ports: Vec<Port>,
+    pub(crate) ports: Vec<Port>,
     /// The buffers of switches, by number.
-    pub buffers: Vec<SharedBuffer>,
+    pub(crate) buffers: Vec<SharedBuffer>,
     /// The packets under way.
     pub packets: PacketPool,
     /// What is linked to what.
-    pub graph: Graph,
+    pub(crate) graph: Graph,
     /// The next hops of shortest paths.
-    pub routes: Routes,
+    pub(crate) routes: Routes,
     /// Counts changes of the routes.
-    pub epoch: u16,
+    pub(crate) epoch: u16,
     /// What packets of each flow have in common.
     pub(crate) flows: Arc<Vec<Flow>>,
     /// How switches choose among equally short paths: what is the same everywhere, and each switch's state.
-    pub plan: Plan,
+    pub(crate) plan: Plan,
     /// How each switch chooses, by number.
-    pub forwarders: Vec<Forwarder>,
+    pub(crate) forwarders: Vec<Forwarder>,
     /// The moves of flows off hot ports, if switches deflect in order.
-    pub deflection: Option<Box<Deflection>>,
+    pub(crate) deflection: Option<Box<Deflection>>,
     /// Which part of the fabric this network is, if it is split.
-    pub place: Place,
+    pub(crate) place: Place,
     /// Counters of packets, drops, marks and pauses.
-    pub counters: Counters,
+    pub(crate) counters: Counters,
     /// Whether transmissions are captured or counted by tenant.
     pub(crate) observed: bool,
-    /// Packets at traced nodes.
-    pub tracer: Tracer,
-    /// Packets at captured ports.
-    pub capture: Capture,
-    /// Pause frames that have arrived.
-    pub pauses: Log<PauseRecord>,
+    /// What is recorded of packets and pauses.
+    pub recorder: Recorder,
     /// The watchdogs against pauses that don't end.
-    pub watchdog: Watchdog,
+    pub(crate) watchdog: Watchdog,
     /// The random numbers of marks in profile `hpcc-ns3`.
     pub(crate) ns3_random: Option<Box<Ns3Random>>,
     /// Packets of hosts that were lost, if somebody asks: their places, flows and why.
@@ -112,6 +109,86 @@ impl Network {
         found
     }
 
+    /// Sizes of packets, and what switches do.
+    #[inline]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The ports of all nodes, by number.
+    #[inline]
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// The buffers of switches, by number.
+    #[inline]
+    pub fn buffers(&self) -> &[SharedBuffer] {
+        &self.buffers
+    }
+
+    /// What is linked to what.
+    #[inline]
+    pub const fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The next hops of shortest paths.
+    #[inline]
+    pub const fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// Counts changes of the routes.
+    #[inline]
+    pub const fn epoch(&self) -> u16 {
+        self.epoch
+    }
+
+    /// How switches choose among equally short paths: what is the same everywhere, and each switch's state.
+    #[inline]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// How each switch chooses, by number.
+    #[inline]
+    pub fn forwarders(&self) -> &[Forwarder] {
+        &self.forwarders
+    }
+
+    /// The moves of flows off hot ports, if switches deflect in order.
+    #[inline]
+    pub fn deflection(&self) -> Option<&Deflection> {
+        self.deflection.as_deref()
+    }
+
+    /// Which part of the fabric this network is, if it is split.
+    #[inline]
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Counters of packets, drops, marks and pauses.
+    #[inline]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The watchdogs against pauses that don't end.
+    #[inline]
+    pub const fn watchdog(&self) -> &Watchdog {
+        &self.watchdog
+    }
+
+    /// Has switches that move flows in order break a rule: only tests may want that.
+    #[doc(hidden)]
+    pub fn break_rule(&mut self, misrule: Misrule) {
+        if let Some(deflection) = &mut self.deflection {
+            deflection.misrule = Some(misrule);
+        }
+    }
+
     /// The present time.
     #[inline]
     pub const fn now(&self) -> Time {
@@ -123,14 +200,6 @@ impl Network {
         let rank = Waking::Control.rank(u64::from(index));
         let key = self.engine.reserve(rank, Waking::Control.component(index));
         self.engine.schedule(at, key);
-    }
-
-    /// Gives the order of what is recorded next within the present event, which several parts may handle: the
-    /// order in which one that handles all of it comes to it.
-    pub fn set_order(&mut self, order: u32) {
-        self.tracer.records.order = order;
-        self.capture.records.order = order;
-        self.pauses.order = order;
     }
 
     /// Gives a number to a flow: one that is free, or the next.

@@ -31,13 +31,13 @@ impl Place {
     }
 
     /// What this part has for another, if anything.
-    pub fn outbox_for(&mut self, part: usize) -> Option<Outbox> {
+    pub(crate) fn outbox_for(&mut self, part: usize) -> Option<Outbox> {
         let outbox = &mut self.outboxes[part];
         (!outbox.packets.is_empty()).then(|| std::mem::take(outbox))
     }
 
     /// Takes back an outbox that has been emptied.
-    pub fn give_back(&mut self, part: usize, outbox: Outbox) {
+    pub(crate) fn give_back(&mut self, part: usize, outbox: Outbox) {
         self.outboxes[part] = outbox;
     }
 

@@ -291,7 +291,7 @@ proptest! {
         let mut out = [driver.arrived(), driver.lost()].concat();
         out.sort_unstable();
         prop_assert_eq!(out, (0..sent).collect::<Vec<u32>>());
-        let counters = &driver.net.network().counters;
+        let counters = driver.net.network().counters();
         prop_assert_eq!(counters.injected.packets, u64::from(sent));
         prop_assert_eq!(counters.delivered.packets as usize, driver.arrived().len());
         prop_assert_eq!(counters.dropped.packets as usize, driver.lost().len());

@@ -214,7 +214,7 @@ impl Endpoints {
         let source = application.node;
         let flow = self.pairs[pair.index()].flow;
         let ideal = self.ideal_of(net, traffic, number, size);
-        let round_trip = baseline.pair(&net.graph, net.flow(flow).ports, (source, server));
+        let round_trip = baseline.pair(net.graph(), net.flow(flow).ports, (source, server));
         let spec = traffic.connection(flow);
         let acknowledged = match outcome {
             Outcome::Completed => size,
@@ -236,7 +236,7 @@ impl Endpoints {
             start,
             finish: (outcome == Outcome::Completed).then_some(net.now()),
             ideal,
-            standalone: baseline::standalone(round_trip, size, net.settings.mtu),
+            standalone: baseline::standalone(round_trip, size, net.settings().mtu),
             retransmitted: 0,
             outcome,
             tenant: spec.tenant,

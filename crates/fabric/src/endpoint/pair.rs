@@ -129,7 +129,7 @@ impl Endpoints {
         let rules = traffic.rules_of(pair.flow);
         let least = |ways: &Ways| {
             if reliable {
-                return ideal::least(&ways.known, &work, &net.plan, rules);
+                return ideal::least(&ways.known, &work, net.plan(), rules);
             }
             let times = ways.known[0].iter();
             times.map(|path| baseline::sent(path, &work, rules)).min()

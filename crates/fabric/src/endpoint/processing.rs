@@ -137,7 +137,7 @@ impl Endpoints {
     /// Keeps a packet at the NIC; where there are too many, it pauses the switch.
     fn hold(&mut self, net: &mut Network, host: HostId, at: u32) {
         let packet = *net.packets.get(at);
-        let pauses = net.settings.pfc && packet.class != 0;
+        let pauses = net.settings().pfc && packet.class != 0;
         let pipeline = &mut self.pipelines[host.index()];
         pipeline.held += u64::from(packet.wire);
         pipeline.received.push(&mut net.packets, at);

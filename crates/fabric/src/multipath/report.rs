@@ -86,8 +86,8 @@ impl PathTally {
     ) -> PathRecord {
         let mean = |(sum, count): (u64, u64)| sum.checked_div(count);
         let port = |flow: FlowId| net.flow(flow).tuple.source_port;
-        let way = |flow: FlowId| match net.plan.foreseen {
-            true => net.flow(flow).path_there(&net.graph),
+        let way = |flow: FlowId| match net.plan().foreseen {
+            true => net.flow(flow).path_there(net.graph()),
             false => None,
         };
         PathRecord {

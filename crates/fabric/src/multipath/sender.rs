@@ -170,10 +170,10 @@ impl Multipath {
     /// Tells a connection, before its first message, what is known of its paths and the other end.
     fn prepare(&self, net: &Network, bundle: u32, connection: &mut Connection) {
         let one = *self.bundle(bundle);
-        if self.twins == Twins::Route && net.plan.foreseen && !net.plan.forks {
+        if self.twins == Twins::Route && net.plan().foreseen && !net.plan().forks {
             let back = one.verb.awaits_response();
             for (path, flow) in (0..).map(PathId::new).zip(one.flows()) {
-                if let Some(route) = net.flow(flow).route(&net.graph, back) {
+                if let Some(route) = net.flow(flow).route(net.graph(), back) {
                     connection.on_route(path, route);
                 }
             }

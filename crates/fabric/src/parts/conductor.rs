@@ -267,9 +267,8 @@ fn networks<'a>(worlds: &'a Worlds<'_>) -> Vec<&'a Network> {
 /// Gives the other parts what one has for them, and tells all who still goes on.
 fn deliver(worlds: &mut Worlds<'_>, from: usize) {
     for to in 0..worlds.len() {
-        if let Some(mut outbox) = worlds[from].net.place.outbox_for(to) {
-            worlds[to].net.receive(&mut outbox);
-            worlds[from].net.place.give_back(to, outbox);
+        if let Ok([from, other]) = worlds.get_disjoint_mut([from, to]) {
+            from.net.hand_over(&mut other.net, to);
         }
         if let Some(mail) = worlds[from].hosts.mail.take(to) {
             let spare = worlds[to].take_in_mail(mail);

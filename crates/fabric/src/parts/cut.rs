@@ -35,7 +35,7 @@ impl Cut {
         };
         let groups = survey.groups();
         let weights = survey.weights();
-        let edges = net.graph.edges.iter();
+        let edges = net.graph().edges.iter();
         let neighbours: Vec<Vec<u32>> = edges
             .map(|edges| edges.iter().map(|edge| edge.to).collect())
             .collect();
@@ -60,28 +60,29 @@ impl Survey<'_> {
     /// Time from the sending of the smallest packet at a port to its arrival.
     fn latency(&self, port: u32) -> Duration {
         let smallest = self.traffic.rules.smallest();
-        let smallest = match self.net.plan.forks {
+        let smallest = match self.net.plan().forks {
             true => smallest.min(deflection::CONTROL),
             false => smallest,
         };
         let link = port as usize / 2;
         let time = self
             .net
-            .settings
-            .serialization(smallest.into(), self.net.graph.rates[link]);
-        Duration::from_ps(self.net.graph.delays[link]) + time
+            .settings()
+            .serialization(smallest.into(), self.net.graph().rates[link]);
+        Duration::from_ps(self.net.graph().delays[link]) + time
     }
 
     fn lookahead(&self, part_of: &[u16]) -> Duration {
-        let ports = 0..self.net.graph.owners.len() as u32;
+        let ports = 0..self.net.graph().owners.len() as u32;
         let crosses = |port: &u32| {
-            let (here, there) = self.net.graph.ends(*port);
+            let (here, there) = self.net.graph().ends(*port);
             part_of[here as usize] != part_of[there as usize]
         };
         let cut = ports.clone().filter(crosses).map(|port| self.latency(port));
         // No message ends sooner than a round trip over the links of two hosts after it has begun.
-        let of_host =
-            |port: &u32| !self.net.graph.is_switch[self.net.graph.owners[*port as usize] as usize];
+        let of_host = |port: &u32| {
+            !self.net.graph().is_switch[self.net.graph().owners[*port as usize] as usize]
+        };
         let hosts = ports.filter(of_host).map(|port| self.latency(port) * 2);
         cut.chain(hosts).min().unwrap_or(Duration::ZERO)
     }
@@ -91,20 +92,20 @@ impl Survey<'_> {
     /// at once.
     fn groups(&self) -> Vec<u32> {
         let switch_link = |port: u32| {
-            let (here, there) = self.net.graph.ends(port);
-            self.net.graph.is_switch[here as usize] && self.net.graph.is_switch[there as usize]
+            let (here, there) = self.net.graph().ends(port);
+            self.net.graph().is_switch[here as usize] && self.net.graph().is_switch[there as usize]
         };
-        let ports = || (0..self.net.graph.owners.len() as u32).step_by(2);
+        let ports = || (0..self.net.graph().owners.len() as u32).step_by(2);
         let longest = ports()
             .filter(|&port| switch_link(port))
             .map(|port| self.latency(port))
             .max();
         let limit = longest.map_or(0, |longest| longest.as_ps() / SHORT);
-        let mut groups: Vec<u32> = (0..self.net.graph.edges.len() as u32).collect();
+        let mut groups: Vec<u32> = (0..self.net.graph().edges.len() as u32).collect();
         for port in ports() {
-            let agrees = self.net.settings.pfc && self.faults.comes_back(port / 2);
+            let agrees = self.net.settings().pfc && self.faults.comes_back(port / 2);
             let far = switch_link(port) && self.latency(port).as_ps() >= limit;
-            let (here, there) = self.net.graph.ends(port);
+            let (here, there) = self.net.graph().ends(port);
             if (far || self.is_further_port(port)) && !agrees {
                 continue;
             }
@@ -121,7 +122,7 @@ impl Survey<'_> {
 
     /// Whether a link is one of a host, and not its first.
     fn is_further_port(&self, port: u32) -> bool {
-        let graph = &self.net.graph;
+        let graph = self.net.graph();
         [port, port ^ 1].into_iter().any(|port| {
             let node = graph.owners[port as usize] as usize;
             !graph.is_switch[node] && graph.edges[node][0].port != port
@@ -130,10 +131,10 @@ impl Survey<'_> {
 
     /// How much each node has to do: packets that it sends, as far as the messages say beforehand.
     fn weights(&self) -> Vec<u64> {
-        let mut weights = vec![1; self.net.graph.edges.len()];
+        let mut weights = vec![1; self.net.graph().edges.len()];
         let messages = self.traffic.messages();
         let step = messages.len().div_ceil(SAMPLED).max(1);
-        let mtu = u64::from(self.net.settings.mtu);
+        let mtu = u64::from(self.net.settings().mtu);
         for (number, message) in (0..).zip(messages).step_by(step) {
             let flow = self.traffic.flow_of(MessageId::new(number));
             let flow = self.net.flow(flow);
@@ -143,14 +144,14 @@ impl Survey<'_> {
                 weights[end.index()] += packets;
             }
             let net = self.net;
-            let way = flow.leg(false, net.settings.quirks.five_tuples);
+            let way = flow.leg(false, net.settings().quirks.five_tuples);
             let path = net
-                .plan
+                .plan()
                 .foreseen
-                .then(|| net.plan.fixed_path(&net.graph, &net.routes, &way));
+                .then(|| net.plan().fixed_path(net.graph(), net.routes(), &way));
             for port in path.flatten().into_iter().flatten() {
                 // There as data, back as an acknowledgement.
-                weights[self.net.graph.owners[port as usize] as usize] += 2 * packets;
+                weights[self.net.graph().owners[port as usize] as usize] += 2 * packets;
             }
         }
         weights

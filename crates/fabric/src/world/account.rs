@@ -53,13 +53,17 @@ impl World {
         messages.extend(self.unfinished_operations());
         let multipath = self.multipath.as_deref();
         let multipath = multipath.map(|all| all.record(&self.net));
-        let flows = self.traffic.flows().filter(|_| self.net.capture.is_on());
+        let flows = self
+            .traffic
+            .flows()
+            .filter(|_| self.net.recorder.captures());
         let tuples = flows.map(|flow| self.net.flow(flow).tuple).collect();
+        let recorded = self.net.recorder.take();
         let (endpoints, now) = (self.endpoints.as_deref(), self.net.now());
         Results {
             applications: endpoints.map_or_else(Vec::new, |all| all.application_records(now)),
             nics: endpoints.map_or_else(Vec::new, |all| all.nic_records(&self.hosts.nics)),
-            ports: (0..self.net.ports.len() as u32)
+            ports: (0..self.net.ports().len() as u32)
                 .map(|port| self.net.port_info(port))
                 .collect(),
             series,
@@ -76,12 +80,12 @@ impl World {
             multipath,
             signals,
             totals,
-            trace: self.net.tracer.records.entries,
-            pauses: self.net.pauses.entries,
+            trace: recorded.trace,
+            pauses: recorded.pauses,
             link_changes: self.faults.past.iter().map(link_change).collect(),
             rates: self.rates.map_or_else(Vec::new, |all| all.records.entries),
             tuples,
-            capture: self.net.capture.records.entries,
+            capture: recorded.capture,
         }
     }
 
@@ -124,7 +128,7 @@ impl Account<'_> {
 
     fn totals(&self, ending: Ending) -> Totals {
         let World { net, hosts, .. } = self.world;
-        let counters = &net.counters;
+        let counters = net.counters();
         Totals {
             ending,
             end: net.now(),
@@ -155,11 +159,11 @@ impl Account<'_> {
                 .held(&net.packets)
                 .for_each(|packet| flux.add(packet.wire));
         }
-        let holds = net.deflection.iter().flat_map(|all| &all.holds);
+        let holds = net.deflection().into_iter().flat_map(|all| &all.holds);
         let held = holds.flat_map(|hold| hold.held().map(|item| net.packets.get(item.at)));
         held.filter(|packet| packet.kind.is_of_hosts())
             .for_each(|packet| flux.add(packet.wire));
-        for port in &net.ports {
+        for port in net.ports() {
             let queued = (0..CLASSES).flat_map(|class| port.queued(&net.packets, class));
             let flight = port.flight.packets();
             let flying = flight.iter(&net.packets);
@@ -174,7 +178,7 @@ impl Account<'_> {
 
     /// The deepest egress queue that any switch port ever had.
     fn deepest_queue(&self) -> Bytes {
-        let ports = self.world.net.ports.iter();
+        let ports = self.world.net.ports().iter();
         let deepest = ports.filter(|port| port.on_switch).map(Port::deepest_yet);
         Bytes::new(deepest.max().unwrap_or(0))
     }
@@ -211,7 +215,7 @@ impl Account<'_> {
     fn tenants(&self) -> Vec<TenantRecord> {
         let World { net, hosts, .. } = self.world;
         let record = |(number, tenant): (usize, &Tenant)| {
-            let several = net.counters.ledger.is_some();
+            let several = net.counters().ledger.is_some();
             TenantRecord {
                 name: tenant.name.clone(),
                 weight: tenant.weight,
@@ -223,7 +227,7 @@ impl Account<'_> {
     }
 
     fn contended_ports(&self) -> Vec<ContendedPort> {
-        let ledger = self.world.net.counters.ledger.as_deref();
+        let ledger = self.world.net.counters().ledger.as_deref();
         ledger.map_or_else(Vec::new, Ledger::contended_ports)
     }
 }

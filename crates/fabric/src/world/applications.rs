@@ -25,12 +25,12 @@ impl World {
         }
         let own = |&(_, flow): &(QpId, FlowId)| {
             let source = self.traffic.connection(flow).source;
-            self.net.place.owns(source)
+            self.net.place().owns(source)
         };
         let open: Vec<(QpId, FlowId)> = self.traffic.applications().filter(own).collect();
         for application in 0..endpoints.applications.len() as u32 {
             let one = &endpoints.applications[application as usize];
-            if self.net.place.owns(one.node) {
+            if self.net.place().owns(one.node) {
                 let start = one.start;
                 endpoints.wake_application(&mut self.net.engine, application, start);
             }
@@ -85,7 +85,7 @@ impl World {
                     let Some(endpoints) = self.endpoints.as_deref_mut() else {
                         continue;
                     };
-                    let moved = match self.net.plan.forks {
+                    let moved = match self.net.plan().forks {
                         true => endpoints.moved_ideal(&self.traffic, operation),
                         false => Default::default(),
                     };

@@ -29,7 +29,7 @@ impl World {
         self.net.change_link(change.link, change.up);
         let ends = [change.link * 2, change.link * 2 + 1];
         for port in ends {
-            let state = &self.net.ports[port as usize];
+            let state = &self.net.ports()[port as usize];
             if !state.on_switch {
                 let nic = &mut self.hosts.nics[state.owner as usize];
                 nic.on_link(&mut self.net, nic.plane_of(port), change.up);
@@ -43,16 +43,16 @@ impl World {
         for ((qp, flow), before) in open.into_iter().zip(of_applications) {
             self.note_qp_paths(qp, flow, before);
         }
-        let ports = self.net.ports.len() as u32;
+        let ports = self.net.ports().len() as u32;
         for port in ends.into_iter().filter(|_| change.up) {
-            self.net.set_order(2 * ports + port);
+            self.net.recorder.set_order(2 * ports + port);
             self.pause_again(port);
         }
         for port in ends {
-            self.net.set_order(3 * ports + port);
+            self.net.recorder.set_order(3 * ports + port);
             self.send_from(port);
         }
-        self.net.set_order(0);
+        self.net.recorder.set_order(0);
         self.start_faults();
     }
 
@@ -60,8 +60,8 @@ impl World {
     fn pause_again(&mut self, port: u32) {
         match self.net.pause_again(port) {
             Again::ByHost(host) => self.drive(|all, _| all.pause_again(host)),
-            Again::BySwitch(true) if !self.net.ports[port as usize].on_switch => {
-                let host = self.net.ports[port as usize].owner;
+            Again::BySwitch(true) if !self.net.ports()[port as usize].on_switch => {
+                let host = self.net.ports()[port as usize].owner;
                 let nic = &mut self.hosts.nics[host as usize];
                 nic.on_pause(&self.net, nic.plane_of(port));
             }

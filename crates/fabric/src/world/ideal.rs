@@ -24,7 +24,7 @@ impl World {
             // Links between switches may be slower than those of the hosts: together they aren't.
             Some(true) => bound(&ways.known, &work, rules),
             Some(false) => bound_divided(&ways.known, &work, rules),
-            None => least(&ways.known, &work, &self.net.plan, rules),
+            None => least(&ways.known, &work, self.net.plan(), rules),
         };
         let moved = bound(&ways.any, &work, rules);
         if let Some(posted) = self.hosts.connections.posted.get_mut(&message) {
@@ -52,14 +52,14 @@ pub(crate) fn push_record(
 ) {
     let event = world.net.engine.latest();
     world.records.push(event, record);
-    if world.net.plan.forks {
+    if world.net.plan().forks {
         world.moved.push(event, moved);
     }
 }
 
 /// Lowers the ideal times of what was moved under way.
 pub(crate) fn lower_ideals(world: &mut World) {
-    let Some(deflection) = &world.net.deflection else {
+    let Some(deflection) = world.net.deflection() else {
         return;
     };
     let records = world.records.entries.iter_mut();

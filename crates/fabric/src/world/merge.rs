@@ -64,7 +64,7 @@ impl World {
 
     /// Takes in another part.
     fn absorb(&mut self, mut other: Self) {
-        let (part, part_of) = (other.net.place.part, self.net.place.part_of.clone());
+        let (part, part_of) = (other.net.place().part, self.net.place().part_of.clone());
         let owns = |node: NodeId| part_of[node.index()] == part;
         let nics = self.hosts.nics.iter_mut().zip(&mut other.hosts.nics);
         for (own, nic) in nics.filter(|(own, _)| owns(own.node)) {

@@ -17,8 +17,8 @@ use crate::world::World;
 impl World {
     /// Has `node` hear of something at a time.
     pub(super) fn send_notice(&mut self, node: NodeId, at: Time, notice: Notice) {
-        let part = self.net.place.part_of[node.index()];
-        if part == self.net.place.part {
+        let part = self.net.place().part_of[node.index()];
+        if part == self.net.place().part {
             self.notices.insert(at, notice);
             self.net.schedule_control(at, control::NOTICE);
         } else {
@@ -34,9 +34,9 @@ impl World {
             self.notices.due.pop_first();
             match notice {
                 Notice::Arrived(successor, message) => {
-                    self.net.set_order(successor);
+                    self.net.recorder.set_order(successor);
                     self.on_predecessor(successor, message);
-                    self.net.set_order(0);
+                    self.net.recorder.set_order(0);
                 }
                 Notice::Closed(flow, settled) => {
                     self.hosts
@@ -44,12 +44,12 @@ impl World {
                     if self.traffic.rules.dasr.is_on() {
                         // One less may be good news for others, behind those that hear of arrivals.
                         let flows = self.traffic.flow_count() as u32;
-                        self.net.set_order(flows + flow.get());
+                        self.net.recorder.set_order(flows + flow.get());
                         let node = self.traffic.connection(flow).destination;
                         let host = self.hosts.host(node);
                         let port = self.net.port_at(flow, Side::Responder);
                         self.send_from_plane(host, port);
-                        self.net.set_order(0);
+                        self.net.recorder.set_order(0);
                     }
                     if let (Some(all), true) = (&mut self.multipath, self.traffic.is_path(flow)) {
                         all.forget_receiver(flow);
@@ -92,9 +92,9 @@ impl World {
             } else if source != spec.source {
                 let ends = [here, source];
                 // In the plane of the message, if there are planes.
-                let ports = match asks == answers && self.net.graph.planes > 1 {
+                let ports = match asks == answers && self.net.graph().planes > 1 {
                     true => [asks; 2],
-                    false => self.net.graph.port_pairs(ends)[0],
+                    false => self.net.graph().port_pairs(ends)[0],
                 };
                 let half = self.hosts.half_round_trip(&self.net, ports, (here, source));
                 let at = self.net.now().saturating_add(half);

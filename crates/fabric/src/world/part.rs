@@ -12,16 +12,16 @@ impl World {
         let mut world = self.clone();
         world.net.make_part(part, parts, part_of);
         world.hosts.mail = Mailboxes::new(parts);
-        let (place, messages) = (&world.net.place, world.traffic.messages());
+        let (place, messages) = (world.net.place(), world.traffic.messages());
         let steps = world.schedule.keep(messages, |node| place.owns(node));
         let messages = messages.iter();
         world.owed = messages.filter(|spec| place.owns(spec.source)).count() + steps;
         world.storms.keep(|node| place.owns(node));
-        let own = (0u32..).zip(&world.net.ports);
+        let own = (0u32..).zip(world.net.ports());
         let own = own.filter(|(_, port)| part_of[port.node as usize] == part);
         world.sampler.keep(own.map(|(number, _)| number).collect());
         if let Some(chosen) = &mut world.chosen {
-            let ports = &world.net.ports;
+            let ports = world.net.ports();
             chosen.keep(|port| part_of[ports[port as usize].node as usize] == part);
         }
         if let Some(endpoints) = &mut world.endpoints {

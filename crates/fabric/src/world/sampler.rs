@@ -1,6 +1,5 @@
 //! Rows of the time series.
 
-use fairlane_network::Network;
 use fairlane_units::Time;
 
 use crate::PortSeries;
@@ -19,25 +18,16 @@ impl World {
     /// Adds a row for the interval that began at `begin` and ends now.
     fn add_row(&mut self, begin: Time) {
         let now = self.net.now();
-        let Network {
-            ports,
-            counters,
-            settings,
-            ..
-        } = &mut self.net;
         if let Some(chosen) = &mut self.chosen {
-            chosen.before_all(ports);
+            chosen.before_all(self.net.sampled_ports());
         }
-        let mut ledger = counters.ledger.as_deref_mut();
-        if let Some(ledger) = &mut ledger {
-            let (gap, largest) = (settings.gap.into(), settings.largest.into());
-            ledger.end_interval(ports, now - begin, gap, largest);
-        }
+        self.net.end_interval(now - begin);
+        let several = self.net.counters().ledger.is_some();
         let tenants = 0..self.tenants.len();
         let hosts = &self.hosts;
         self.placed
-            .add_row(tenants.map(|tenant| hosts.placed_by(tenant, ledger.is_some())));
-        if self.sampler.add_row(ports, now) {
+            .add_row(tenants.map(|tenant| hosts.placed_by(tenant, several)));
+        if self.sampler.add_row(self.net.sampled_ports(), now) {
             self.placed.halve();
         }
     }

@@ -42,13 +42,13 @@ impl World {
     pub(crate) fn on_post(&mut self) {
         for at in self.schedule.posting..self.schedule.next {
             let node = self.schedule.due[at];
-            self.net.set_order(node);
+            self.net.recorder.set_order(node);
             match self.schedule.node(node) {
                 Node::Message(message) => steps::post_in_time(self, message),
                 Node::Step(_) => steps::go_on(self, VecDeque::from([node])),
             }
         }
-        self.net.set_order(0);
+        self.net.recorder.set_order(0);
     }
 
     /// The host of a node has heard of `before`, which that waits for. If it was the last, the node has its turn.
@@ -64,7 +64,7 @@ impl World {
                 break;
             }
             self.schedule.delayed.pop_first();
-            self.net.set_order(node);
+            self.net.recorder.set_order(node);
             match self.schedule.node(node) {
                 Node::Message(message) => self.post(message),
                 Node::Step(step) => {
@@ -74,7 +74,7 @@ impl World {
                 }
             }
         }
-        self.net.set_order(0);
+        self.net.recorder.set_order(0);
     }
 
     /// Posts a message, on a connection of its own or behind others.

@@ -13,16 +13,16 @@ use crate::{Deflections, Signal, Signals, SignalsByTenant, TenantSignals};
 impl Account<'_> {
     /// Every signal with its count, and the reason of each that never came.
     pub(crate) fn signals(&self) -> Signals {
-        let (counters, heard) = (&self.world.net.counters, self.world.hosts.heard());
+        let (counters, heard) = (self.world.net.counters(), self.world.hosts.heard());
         let now = self.world.net.now();
         let paused_ns = self
             .world
             .net
-            .ports
+            .ports()
             .iter()
             .map(|port| port.paused_until(now).as_ns())
             .sum();
-        let reasons = match self.world.net.deflection {
+        let reasons = match self.world.net.deflection() {
             Some(_) => &Drop::ALL[..],
             None => &Drop::ALL[..Drop::PLAIN],
         };
@@ -32,7 +32,7 @@ impl Account<'_> {
         });
         Signals {
             ecn_marks: signal(counters.marks, || self.why_no_marks()),
-            filtered_marks: (!self.world.net.settings.host_ports_mark)
+            filtered_marks: (!self.world.net.settings().host_ports_mark)
                 .then(|| signal(counters.filtered, || self.why_none_filtered())),
             cnps_sent: signal(heard.cnps_sent, || self.why_none_sent()),
             cnps: signal(heard.cnps, || self.why_no_cnps()),
@@ -41,9 +41,9 @@ impl Account<'_> {
             watchdogs: self
                 .world
                 .net
-                .watchdog
+                .watchdog()
                 .is_on()
-                .then(|| signal(self.world.net.watchdog.bites, || self.why_no_bites())),
+                .then(|| signal(self.world.net.watchdog().bites, || self.why_no_bites())),
             drops: drops.collect(),
             retransmissions: signal(heard.retransmissions, || self.why_no_retransmissions()),
             naks: signal(heard.naks, || self.why_no_retransmissions()),
@@ -59,8 +59,8 @@ impl Account<'_> {
     /// What became of flows that were moved in order, if any could be.
     fn deflection(&self) -> Option<Deflections> {
         let World { net, hosts, .. } = self.world;
-        let deflection = net.deflection.as_deref()?;
-        let streams = || net.forwarders.iter().filter_map(Forwarder::known_streams);
+        let deflection = net.deflection()?;
+        let streams = || net.forwarders().iter().filter_map(Forwarder::known_streams);
         Some(Deflections {
             forks: streams().map(|streams| streams.forks).sum(),
             detours: streams().map(|streams| streams.detours).sum(),
@@ -93,7 +93,7 @@ impl Account<'_> {
     }
 
     fn signals_by_tenant(&self) -> Option<SignalsByTenant> {
-        let ledger = self.world.net.counters.ledger.as_deref()?;
+        let ledger = self.world.net.counters().ledger.as_deref()?;
         let named = self.world.tenants.iter().zip(&ledger.tallies);
         let signals = |(number, (tenant, tally)): (usize, (&Tenant, &Tally))| {
             let signals = self.signals_of_tenant(number, tally);
@@ -109,7 +109,7 @@ impl Account<'_> {
             (false, 0) => all(),
             (false, _) => own.to_owned(),
         };
-        let (counters, heard) = (&self.world.net.counters, self.world.hosts.heard_by(number));
+        let (counters, heard) = (self.world.net.counters(), self.world.hosts.heard_by(number));
         TenantSignals {
             ecn_marks: signal(tally.marks, || {
                 let own = "only packets of others met queues that were long enough";
@@ -155,10 +155,10 @@ impl Account<'_> {
     }
 
     fn why_no_marks(&self) -> String {
-        if !self.world.net.settings.ecn {
+        if !self.world.net.settings().ecn {
             return "marking is off (switch.ecn.enabled = false)".into();
         }
-        let switch_ports = || self.world.net.ports.iter().filter(|port| port.on_switch);
+        let switch_ports = || self.world.net.ports().iter().filter(|port| port.on_switch);
         let passed = |port: &&Port| port.deepest_yet() > u64::from(port.marking.kmin);
         if switch_ports().any(|port| passed(&port)) {
             return "queues passed kmin of their port too rarely for a random mark".into();
@@ -174,14 +174,14 @@ impl Account<'_> {
     }
 
     fn why_none_filtered(&self) -> String {
-        if !self.world.net.settings.ecn {
+        if !self.world.net.settings().ecn {
             return "marking is off (switch.ecn.enabled = false)".into();
         }
         "no queue in front of a host was long enough for a mark".into()
     }
 
     fn why_none_sent(&self) -> String {
-        if self.world.net.counters.marks == 0 {
+        if self.world.net.counters().marks == 0 {
             return "no data packet was marked".into();
         }
         "no marked packet had arrived".into()
@@ -198,17 +198,17 @@ impl Account<'_> {
     }
 
     fn why_no_pauses(&self) -> String {
-        if !self.world.net.settings.pfc {
+        if !self.world.net.settings().pfc {
             return "priority flow control is off (switch.pfc.enabled = false)".into();
         }
-        if self.world.net.buffers.is_empty() {
+        if self.world.net.buffers().is_empty() {
             return "there is no switch".into();
         }
         "no ingress port reached its pause threshold".into()
     }
 
     fn why_no_bites(&self) -> String {
-        if self.world.net.counters.pauses == 0 {
+        if self.world.net.counters().pauses == 0 {
             return "no port was paused".into();
         }
         "every pause ended before switch.pfc.watchdog".into()
@@ -216,7 +216,7 @@ impl Account<'_> {
 
     fn why_no_drop(&self, reason: Drop) -> String {
         match reason {
-            Drop::BufferFull if self.world.net.settings.pfc => {
+            Drop::BufferFull if self.world.net.settings().pfc => {
                 "pauses come before the buffer is full (lossless)".into()
             }
             Drop::BufferFull => "no ingress port reached its threshold".into(),
@@ -224,7 +224,7 @@ impl Account<'_> {
                 if self
                     .world
                     .net
-                    .ports
+                    .ports()
                     .iter()
                     .all(|port| port.loss_rate == 0.0) =>
             {
@@ -241,7 +241,7 @@ impl Account<'_> {
     }
 
     fn why_no_retransmissions(&self) -> String {
-        if self.world.net.counters.dropped.packets == 0 {
+        if self.world.net.counters().dropped.packets == 0 {
             return "no packet was lost".into();
         }
         "the lost packets needed none, or nobody noticed in time".into()

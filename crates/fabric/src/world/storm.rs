@@ -12,7 +12,7 @@ impl World {
     }
 
     pub(crate) fn on_storm(&mut self) {
-        let (hosts, ports) = (&self.hosts, &self.net.ports);
+        let (hosts, ports) = (&self.hosts, self.net.ports());
         // Frames are repeated in time for the fastest of a host's links.
         let rate = |node| {
             let lanes = &hosts.nic_at(node).lanes;
@@ -21,13 +21,13 @@ impl World {
         };
         let frames = self.storms.due(self.net.now(), rate);
         for (number, node, class, pause) in frames {
-            self.net.set_order(number);
+            self.net.recorder.set_order(number);
             let host = self.hosts.host(node);
             let nic = &mut self.hosts.nics[host.index()];
             nic.push_frames(&mut self.net, class, pause);
             self.send_from_host(host);
         }
-        self.net.set_order(0);
+        self.net.recorder.set_order(0);
         self.start_storms();
     }
 }

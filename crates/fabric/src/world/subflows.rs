@@ -272,9 +272,9 @@ pub(super) fn on_notice(world: &mut World, notice: Notice) {
         Notice::Ready(flow) => 4 * all + flow.get(),
         Notice::Granted(bundle, _) => 5 * all + bundle,
     };
-    world.net.set_order(order);
+    world.net.recorder.set_order(order);
     hear(world, notice);
-    world.net.set_order(0);
+    world.net.recorder.set_order(0);
 }
 
 fn hear(world: &mut World, notice: Notice) {

@@ -39,8 +39,7 @@ impl World {
             || self.faults.is_pending()
             || self
                 .net
-                .deflection
-                .as_deref()
+                .deflection()
                 .is_some_and(|deflection| deflection.held() > 0)
             || self.hosts.nics.iter().any(|nic| nic.core.will_act())
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
@@ -71,7 +70,7 @@ impl Account<'_> {
         let first = first.unwrap_or_else(|| "a message that was never posted".into());
         let reason = match circle {
             [] => {
-                let deflection = self.world.net.deflection.as_deref();
+                let deflection = self.world.net.deflection();
                 let held = match deflection.map_or(0, Deflection::held) {
                     0 => String::new(),
                     held => format!("; {held} packets are held until tails have passed"),

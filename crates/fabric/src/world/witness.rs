@@ -58,12 +58,12 @@ fn has_to_send(net: &Network, hosts: &Hosts, message: MessageId, until: Time) ->
     let nic = hosts.nic_at(hosts.traffic.message(message).source);
     let requester = nic.core.pair(pair).requester();
     let waits = requester.deadline().is_none_or(|at| at > until);
-    let room = net.ports[nic.port(net.port_at(flow, Side::Requester)) as usize]
+    let room = net.ports()[nic.port(net.port_at(flow, Side::Requester)) as usize]
         .rate
         .bytes_in(until.saturating_since(net.now()));
     // The last packet may be short, and the one before it may be about to arrive.
     let packets = requester.unacknowledged_packets().saturating_sub(2);
-    let unread = packets * u64::from(net.settings.mtu);
+    let unread = packets * u64::from(net.settings().mtu);
     let reads = requester.awaits_data() && unread > 2 * room.get();
     waits && (!requester.has_sent_all() || reads)
 }

@@ -15,17 +15,16 @@ use crate::counters::Counters;
 use crate::flow::Flow;
 use crate::forwarding::Plan;
 use crate::ledger::Ledger;
-use crate::log::Log;
 use crate::network::Network;
 use crate::network::deflection::Deflection;
 use crate::ns3_random::Ns3Random;
 use crate::packet::PacketPool;
 use crate::place::Place;
 use crate::port::Port;
+use crate::recorder::Recorder;
 use crate::routing::{Graph, Routes};
 use crate::settings::Settings;
 use crate::topology::Topology;
-use crate::trace::Tracer;
 use crate::watchdog::Watchdog;
 
 pub use ports::check_classes;
@@ -72,13 +71,11 @@ impl Network {
             plan,
             place: Place::whole(nodes),
             observed: capture.is_on() || ledger.is_some(),
-            capture,
+            recorder: Recorder::of(capture),
             counters: Counters {
                 ledger,
                 ..Counters::default()
             },
-            tracer: Tracer::default(),
-            pauses: Log::default(),
             watchdog: Watchdog::new(&scenario.switch.pfc),
             ns3_random: shared_random.then(|| Box::new(Ns3Random::after_setup(nodes))),
             lost: None,

@@ -36,8 +36,17 @@ impl Network {
         self.packets.release(at);
     }
 
-    /// Takes in a packet that has crossed, with the records that came along.
-    pub fn receive(&mut self, outbox: &mut Outbox) {
+    /// Hands what has crossed to another part, which has this number, over to it.
+    pub fn hand_over(&mut self, other: &mut Self, part: usize) {
+        if let Some(mut outbox) = self.place.outbox_for(part) {
+            other.receive(&mut outbox);
+            // Its memory is used again.
+            self.place.give_back(part, outbox);
+        }
+    }
+
+    /// Takes in packets that have crossed, with the records that came along.
+    fn receive(&mut self, outbox: &mut Outbox) {
         let mut forks = outbox.forks.drain(..);
         for crossing in outbox.packets.drain(..) {
             let mut packet = crossing.packet;

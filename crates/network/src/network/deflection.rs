@@ -56,7 +56,7 @@ pub struct Deflection {
     /// What switches have done.
     pub counts: Counts,
     /// The rule that they break, in tests of those rules.
-    pub misrule: Option<Misrule>,
+    pub(crate) misrule: Option<Misrule>,
     // Memory that is used again.
     fates: Vec<(u32, Fate)>,
     tails: Vec<Tail>,
@@ -213,7 +213,7 @@ fn enqueue(net: &mut Network, port: u32, at: u32) {
         return;
     }
     net.ports[port as usize].enqueue(&mut net.packets, class, at);
-    if net.tracer.is_on() {
+    if net.recorder.tracer.is_on() {
         net.trace(port, at, TraceEvent::Enqueued);
     }
     net.send_from_switch(port);
@@ -254,14 +254,14 @@ pub fn on_due(net: &mut Network) {
         let shared = shared(net);
         shared.due.remove(&(at, switch));
         shared.armed[switch as usize] = Time::MAX;
-        net.set_order(switch);
+        net.recorder.set_order(switch);
         last::expire(net, switch);
         if let Some(streams) = net.forwarders[switch as usize].streams() {
             streams.on_due(now);
         }
         steer::send_tails(net, switch);
     }
-    net.set_order(0);
+    net.recorder.set_order(0);
 }
 
 /// Routes have changed: forgets the streams whose ways have.

@@ -71,7 +71,7 @@ impl Network {
         let now = self.now();
         // What waits for the link and what is on it may belong to different parts of the fabric; the first goes
         // first, so that traces of the second don't tell of it.
-        self.set_order(2 * number);
+        self.recorder.set_order(2 * number);
         for class in 0..CLASSES as u8 {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
                 if class != 0 && self.ports[number as usize].on_switch {
@@ -84,12 +84,12 @@ impl Network {
             self.ports[number as usize].queues[usize::from(class)] = Queue::default();
             self.ports[number as usize].set_paused(now, class, false);
         }
-        self.set_order(2 * number + 1);
+        self.recorder.set_order(2 * number + 1);
         let mut flight = std::mem::take(&mut self.ports[number as usize].flight).packets();
         while let Some(at) = flight.pop(&self.packets) {
             self.drop_packet(at, number, Drop::LinkDown);
         }
-        self.set_order(0);
+        self.recorder.set_order(0);
         self.watchdog.forget_pauses(number);
         self.ports[number as usize].pausing = 0;
     }

@@ -91,8 +91,9 @@ impl Network {
             self.drop_packet(at, receiver, Drop::LinkError);
             return None;
         }
-        if self.capture.is_on() {
-            self.capture(receiver, at, false);
+        if self.recorder.capture.is_on() {
+            let packet = self.packets.get(at);
+            self.recorder.capture(&self.engine, receiver, false, packet);
         }
         if pauses {
             return self.on_pause(receiver, at).map(AtHost::Pause);
@@ -109,7 +110,7 @@ impl Network {
     fn on_pause(&mut self, receiver: u32, at: u32) -> Option<bool> {
         let now = self.now();
         let pause = self.packets.get(at).kind == Kind::Pause;
-        if self.tracer.is_on() {
+        if self.recorder.tracer.is_on() {
             self.trace(receiver, at, TraceEvent::Received);
         }
         let class = self.packets.get(at).class;
@@ -122,7 +123,7 @@ impl Network {
             class,
             pause,
         };
-        self.pauses.push(self.engine.latest(), record);
+        self.recorder.pauses.push(self.engine.latest(), record);
         if !self.obey(receiver, class, pause) {
             return None;
         }
@@ -148,29 +149,18 @@ impl Network {
     /// A packet is about to be put on the link of a port, and somebody wants to know.
     #[inline(never)]
     fn observe(&mut self, port: u32, at: u32) {
-        if self.capture.is_on() {
-            self.capture(port, at, true);
+        if self.recorder.capture.is_on() {
+            let packet = self.packets.get(at);
+            self.recorder.capture(&self.engine, port, true, packet);
         }
         if let Some(ledger) = &mut self.counters.ledger {
             ledger.on_transmission(port, self.packets.get(at));
         }
     }
 
-    /// Records that a port sends or has received a packet, if it is captured.
-    #[cold]
-    fn capture(&mut self, port: u32, at: u32, outbound: bool) {
-        let now = self.engine.now();
-        if let Some(record) = self
-            .capture
-            .record(now, (port, outbound), self.packets.get(at))
-        {
-            self.capture.records.push(self.engine.latest(), record);
-        }
-    }
-
     /// Loses a packet at `port`.
     pub(crate) fn drop_packet(&mut self, at: u32, port: u32, reason: Drop) {
-        if self.tracer.is_on() {
+        if self.recorder.tracer.is_on() {
             self.trace(port, at, TraceEvent::Dropped);
         }
         let packet = self.packets.get(at);

@@ -17,9 +17,7 @@ impl Network {
             let there = part_of[self.graph.peer(number) as usize];
             port.crosses = part_of[port.node as usize] != there;
         }
-        self.pauses.keep_places();
-        self.tracer.records.keep_places();
-        self.capture.records.keep_places();
+        self.recorder.keep_places();
     }
 
     /// Takes in another part: its nodes, and what it has counted and recorded.
@@ -43,8 +41,6 @@ impl Network {
         }
         self.counters.absorb(&other.counters);
         self.watchdog.bites += other.watchdog.bites;
-        self.pauses.absorb(other.pauses);
-        self.tracer.records.absorb(other.tracer.records);
-        self.capture.records.absorb(other.capture.records);
+        self.recorder.absorb(other.recorder);
     }
 }

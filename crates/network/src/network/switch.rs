@@ -15,7 +15,7 @@ impl Network {
     /// A packet that `sender` has sent to the port `ingress` has come in and goes to the queue of its next hop.
     #[inline]
     pub(crate) fn forward(&mut self, sender: u32, ingress: u32, at: u32) {
-        if self.tracer.is_on() {
+        if self.recorder.tracer.is_on() {
             self.trace(ingress, at, TraceEvent::Received);
         }
         let egress = self.next_hop(ingress, at);
@@ -41,7 +41,7 @@ impl Network {
             return;
         }
         self.ports[egress as usize].enqueue(&mut self.packets, class, at);
-        if self.tracer.is_on() {
+        if self.recorder.tracer.is_on() {
             self.trace(egress, at, TraceEvent::Enqueued);
         }
         self.send_from_switch(egress);
@@ -87,7 +87,7 @@ impl Network {
         if telemetry != NONE {
             self.stamp(egress, at);
         }
-        if self.tracer.is_on() {
+        if self.recorder.tracer.is_on() {
             self.trace_passing(egress, at);
         }
         self.transmit(egress, at);
@@ -197,7 +197,7 @@ impl Network {
         if self.packets.get(at).telemetry != NONE {
             self.stamp(number, at);
         }
-        if self.tracer.is_on() {
+        if self.recorder.tracer.is_on() {
             self.trace(number, at, TraceEvent::Dequeued);
         }
         self.transmit(number, at);
@@ -332,7 +332,7 @@ impl Network {
         self.counters.pause_transmissions += 1;
         // Pause frames wait in the control queue whatever class they pause.
         self.ports[number as usize].enqueue_pause(&mut self.packets, at);
-        if self.tracer.is_on() {
+        if self.recorder.tracer.is_on() {
             self.trace(number, at, TraceEvent::Enqueued);
         }
     }

@@ -11,7 +11,7 @@ impl Network {
     #[cold]
     pub fn trace(&mut self, number: u32, at: u32, event: TraceEvent) {
         let port = &self.ports[number as usize];
-        if !self.tracer.nodes.contains(&port.node) {
+        if !self.recorder.tracer.nodes.contains(&port.node) {
             return;
         }
         let packet = self.packets.get(at);
@@ -49,7 +49,7 @@ impl Network {
             destination: tuple.map_or_else(|| NodeId::new(port.node), |tuple| tuple.destination),
             source_port: tuple.map_or(0, |tuple| tuple.source_port),
             destination_port: tuple.map_or(0, |tuple| tuple.destination_port),
-            sequence: self.tracer.sequence(packet, self.settings.mtu),
+            sequence: self.recorder.tracer.sequence(packet, self.settings.mtu),
             bytes: u32::from(packet.wire),
             payload: if packet.kind == Kind::Data {
                 u32::from(packet.payload)
@@ -58,7 +58,10 @@ impl Network {
             },
             marked: packet.has(PacketRecord::MARKED),
         };
-        self.tracer.records.push(self.engine.latest(), record);
+        self.recorder
+            .tracer
+            .records
+            .push(self.engine.latest(), record);
     }
 
     /// Records that packet `at` passes a port where nothing waits: it comes and goes at once.

@@ -47,13 +47,13 @@ impl Network {
                 break;
             }
             self.watchdog.due.pop_first();
-            self.set_order(number);
+            self.recorder.set_order(number);
             match step {
                 Step::Look => self.look(number),
                 Step::Restore => self.restore(number),
             }
         }
-        self.set_order(0);
+        self.recorder.set_order(0);
     }
 
     /// Bites if the port has been paused ever since the pause that this look is for.
