@@ -9,7 +9,7 @@ use fairlane_fabric::{Results, metrics, warnings};
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
 pub(crate) use fairlane_explain::explain;
 pub(crate) use fairlane_fabric::{
-    AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways, paths,
+    AnyPath, Control, PathPreview, Paths, PortPaths, Progress, Threading, paths,
 };
 pub(crate) use fairlane_results::figures::{figures, page, page_data};
 pub(crate) use fairlane_results::topology::{Lists, Report as TopologyReport};
@@ -39,9 +39,9 @@ pub(crate) fn load(arguments: &args::Scenario) -> Result<Loaded, Failure> {
 ///
 /// # Errors
 /// If there is none, or it isn't one.
-pub(crate) fn load_results(directory: &Path) -> Result<(Loaded, Ways), Failure> {
+pub(crate) fn load_results(directory: &Path) -> Result<(Loaded, PortPaths), Failure> {
     let loaded = fairlane_scenario::load(&directory.join("scenario.toml"), &[], None)?;
-    let ways = Ways::new(&loaded)?;
+    let ways = PortPaths::new(&loaded)?;
     Ok((loaded, ways))
 }
 

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use crate::error::Error;
 use crate::host::Host;
+use crate::last_iterate::{LastIterate, Noted};
 use crate::mode::Options;
 use crate::newton::{EXACT, Limits, Minimum, minimise, straight};
-use crate::noting::{Noted, Noting};
 use crate::pass::Rates;
 use crate::problem::{Block, Problem};
 use crate::solution::relative;
@@ -62,8 +62,8 @@ fn solve_rows<const R: usize>(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Found, Error> {
-    let noting = Noting::new(problem, Noted::new(problem, false));
-    let once = search::<R>(&noting, start, &options.briefly())?;
+    let last_iterate = LastIterate::new(problem, Noted::new(problem, false));
+    let once = search::<R>(&last_iterate, start, &options.briefly())?;
     Ok((once.answer, once.minimum.off))
 }
 
@@ -81,21 +81,21 @@ pub(crate) fn is_enough(answer: &Answer, off: f64, options: &Options) -> bool {
 
 /// What one search finds, with a last step if that is as good as was asked for.
 pub(crate) fn search<const R: usize>(
-    noting: &Noting<'_, R>,
+    last_iterate: &LastIterate<'_, R>,
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Once<R>, Error> {
     let start: Option<[f64; R]> =
         start.map(|prices| core::array::from_fn(|r| prices.get(r).copied().unwrap_or(0.0)));
-    let Ok(short) = once(noting, start, options, true) else {
-        return once(noting, start, options, false);
+    let Ok(short) = once(last_iterate, start, options, true) else {
+        return once(last_iterate, start, options, false);
     };
     let full = |(price, used): (&f64, &f64)| *price == 0.0 || (used - 1.0).abs() <= EXACT;
     let mut rows = short.minimum.prices.iter().zip(&short.usage);
     if short.answer.gap() <= options.tolerance && (options.tolerance > EXACT || rows.all(full)) {
         return Ok(short);
     }
-    let mut long = once(noting, Some(short.minimum.prices), options, false)?;
+    let mut long = once(last_iterate, Some(short.minimum.prices), options, false)?;
     long.answer.passes += short.answer.passes;
     Ok(long)
 }
@@ -121,12 +121,12 @@ const MOST: f64 = 0.1;
 /// The answer at the prices that one search finds. With `last`, it ends where rows are used up but for little, and a last
 /// step is taken that is straight in prices.
 fn once<const R: usize>(
-    noting: &Noting<'_, R>,
+    last_iterate: &LastIterate<'_, R>,
     start: Option<[f64; R]>,
     options: &Options,
     last: bool,
 ) -> Result<Once<R>, Error> {
-    let problem = noting.problem;
+    let problem = last_iterate.problem;
     let limits = Limits {
         tolerance: options.tolerance,
         passes: options.iterations,
@@ -136,13 +136,13 @@ fn once<const R: usize>(
             (true, true) => NEAR_BOUNDED,
         },
     };
-    let minimum = minimise(noting, start, limits);
+    let minimum = minimise(last_iterate, start, limits);
     if !minimum.bound.is_finite() {
         return Err(Error::Range);
     }
     // Far from rows that are used up nothing is straight in prices.
     let last = last && minimum.off() < limits.near;
-    let at = noting.at(minimum.prices);
+    let at = last_iterate.at(minimum.prices);
     let (mut rates, step) = match last {
         true => last_step(problem, &minimum, &at),
         false => (at.rates.clone(), None),

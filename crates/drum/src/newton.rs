@@ -5,9 +5,9 @@
 //! power comes close in a few passes from far away; Newton's step on `D` itself with a line search
 //! takes over when that doesn't lower `D`.
 
+use crate::last_iterate::LastIterate;
 use crate::linear::solve_symmetric;
 use crate::math::clamp;
-use crate::noting::Noting;
 use crate::pass::Pass;
 use crate::problem::Problem;
 
@@ -207,7 +207,7 @@ impl<const R: usize> Minimum<R> {
 
 /// A search for prices.
 struct Search<'a, 'b, const R: usize> {
-    noting: &'a Noting<'b, R>,
+    last_iterate: &'a LastIterate<'b, R>,
     /// Use of rows by least rates.
     base: [f64; R],
     passes: usize,
@@ -216,7 +216,7 @@ struct Search<'a, 'b, const R: usize> {
 impl<const R: usize> Search<'_, '_, R> {
     fn at(&mut self, prices: [f64; R]) -> Minimum<R> {
         self.passes += 1;
-        Minimum::new(prices, self.noting.pass(prices), self.passes)
+        Minimum::new(prices, self.last_iterate.pass(prices), self.passes)
     }
 
     /// The next prices, if any are better.
@@ -271,19 +271,19 @@ pub(crate) fn straight<const R: usize>(prices: [f64; R], pass: Pass<R>) -> ([f64
 
 /// Finds the prices at which the dual function is least.
 pub(crate) fn minimise<const R: usize>(
-    noting: &Noting<'_, R>,
+    last_iterate: &LastIterate<'_, R>,
     start: Option<[f64; R]>,
     limits: Limits,
 ) -> Minimum<R> {
     let mut search = Search {
-        noting,
-        base: noting.problem.least_usage(),
+        last_iterate,
+        base: last_iterate.problem.least_usage(),
         passes: 0,
     };
     let warm = start.map(|prices| search.at(prices.map(|price| price.max(0.0))));
     let mut at = match warm {
         Some(at) if at.bound.is_finite() && !at.is_starved() => at,
-        _ => search.at(noting.problem.typical_prices()),
+        _ => search.at(last_iterate.problem.typical_prices()),
     };
     let exact = limits.tolerance <= EXACT && limits.near == 0.0;
     while search.passes < limits.passes && !at.is_enough(limits, exact) {

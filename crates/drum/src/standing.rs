@@ -5,9 +5,9 @@
 
 use crate::fixed;
 use crate::host::{Dependency, Fairness, Host};
+use crate::last_iterate::{LastIterate, Noted};
 use crate::mode::Options;
 use crate::newton::foreseen;
-use crate::noting::{Noted, Noting};
 use crate::pass::{Output, Pass, Rates};
 use crate::problem::{Problem, everyone, put, swap_remove, unit};
 use crate::solution::Solution;
@@ -148,12 +148,12 @@ impl Standing {
         let next = found.as_ref().map(next);
         let start = next.or_else(|| in_units(host, prices));
         let noted = found.map_or_else(|| Noted::new(&self.problem, true), |at| at.noted);
-        let noting = Noting::new(&self.problem, noted);
-        let once = fixed::search(&noting, start.as_deref(), &options.briefly()).ok()?;
+        let last_iterate = LastIterate::new(&self.problem, noted);
+        let once = fixed::search(&last_iterate, start.as_deref(), &options.briefly()).ok()?;
         if !fixed::is_enough(&once.answer, once.minimum.off, options) {
             return None;
         }
-        let (noted, pass) = (noting.into_last(), once.minimum.pass);
+        let (noted, pass) = (last_iterate.into_last(), once.minimum.pass);
         self.at = Some(At { noted, pass });
         let everyone = everyone(self.problem.applications);
         let mut found = in_terms(host, everyone, once.answer, None);

@@ -28,7 +28,7 @@ use crate::rates::Rates;
 use crate::rules::Rules;
 use crate::sampler::Sampler;
 use crate::schedule::{PortChooser, Schedule, flows, shares};
-use crate::spread::Shapes;
+use crate::spread::PathProfiles;
 use crate::storm::Storms;
 use crate::traffic::{OpenQueuePairs, Traffic};
 use crate::watch::Watch;
@@ -71,7 +71,7 @@ pub(crate) fn world(
         owed: messages + schedule.local.left + endpoints.as_ref().map_or(0, |all| all.tokens()),
         traffic: hosts.traffic.clone(),
         hosts,
-        shapes: Shapes::default(),
+        profiles: PathProfiles::default(),
         endpoints,
         multipath,
         tenants: scenario.tenants(),
@@ -86,7 +86,7 @@ pub(crate) fn world(
         controls: 0,
         handled: 0,
         left: None,
-        witness: None,
+        outlasting: None,
         net,
     })
 }
@@ -189,7 +189,7 @@ fn carriers(
     messages: &[MessageSpec],
     multipath: Option<&Multipath>,
 ) -> Carriers {
-    let single = |message| multipath.is_none_or(|all| all.bundle_of(message).is_none());
+    let single = |message| multipath.is_none_or(|all| all.connection_of_message(message).is_none());
     Carriers::new(messages, |message, spec| {
         single(message) && shares(scenario, spec)
     })

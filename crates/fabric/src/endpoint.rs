@@ -116,7 +116,7 @@ pub(crate) struct OpenPair {
     pub(crate) shared: bool,
     pub(crate) lock: Lock,
     /// The paths that it had, for ideal times.
-    pub(crate) paths: Vec<crate::ideal::Ways>,
+    pub(crate) paths: Vec<crate::ideal::KnownPaths>,
     /// The last ideal time.
     pub(crate) ideal: Option<(crate::baseline::Work, Duration)>,
     pub(crate) failed: bool,

@@ -4,7 +4,7 @@ use fairlane_network::waking::INDEX_BITS;
 
 /// Added to the number of a host in events that wake a [client](fairlane_network::waking::Waking::Client): they wake the thread
 /// that drives its connections with several paths.
-pub(crate) const LIBRARY: u32 = 1 << (INDEX_BITS - 1);
+pub(crate) const THREAD: u32 = 1 << (INDEX_BITS - 1);
 
 /// Indices of [control events](fairlane_network::waking::Waking::Control) beside [the network's own](fairlane_network::waking::timer).
 pub(crate) mod control {

@@ -62,9 +62,9 @@ impl Hosts {
         self.host_of[node.index()]
     }
 
-    /// The host and the plane of the lane with this number.
+    /// The host and the plane of the port of a NIC with this number.
     #[inline]
-    pub(crate) fn lane(&self, number: u32) -> (HostId, u8) {
+    pub(crate) fn nic_port(&self, number: u32) -> (HostId, u8) {
         let count = self.nics.len() as u32;
         if number < count {
             return (HostId::new(number), 0);
@@ -119,7 +119,7 @@ impl Hosts {
 
     /// The NIC of a host takes in a packet that has arrived; returns the port of the host that it came to.
     #[inline]
-    pub(crate) fn take_in(&mut self, net: &mut Network, host: HostId, at: u32) -> u8 {
+    pub(crate) fn receive(&mut self, net: &mut Network, host: HostId, at: u32) -> u8 {
         let packet = net.packets.get(at);
         let (flow, towards) = (packet.flow, packet.towards());
         let plane = net.port_at(flow, towards);
@@ -130,7 +130,7 @@ impl Hosts {
             End::Unknown if header::role(packet) == Role::Request => Some(self.accept(net, flow)),
             End::Unknown | End::Closed => None,
         };
-        let heard = self.nic_mut(host).take_in(net, (plane, at), pair);
+        let heard = self.nic_mut(host).receive(net, (plane, at), pair);
         if let (Some(ns3), Some(pair)) = (&mut self.ns3, pair) {
             let nic = &mut self.nics[host.index()];
             ns3.follow(&mut net.engine, nic, (flow, pair), heard.shifted);

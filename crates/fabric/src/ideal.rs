@@ -7,21 +7,21 @@ use fairlane_units::{Duration, FlowId};
 
 use crate::baseline::{self, Work};
 use crate::rules::Rules;
-use crate::spread::{self, Shapes};
+use crate::spread::{self, PathProfiles};
 
 /// The hops of paths there and back, host to host.
 pub(crate) type Paths = [Vec<Vec<Link>>; 2];
 
 /// The paths that a flow's packets take.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ways {
+pub(crate) struct KnownPaths {
     /// Paths that they may take at all; if the flow may be moved, paths that they take if it isn't.
     pub(crate) known: Paths,
     /// If it may be moved, all that they may take.
     pub(crate) any: Paths,
 }
 
-impl Ways {
+impl KnownPaths {
     /// These and others, as packets may be on both at once.
     pub(crate) fn extend(&mut self, others: Self) {
         let extend = |all: &mut Paths, others: Paths| {
@@ -64,9 +64,9 @@ pub(crate) fn bound_divided([there, back]: &Paths, work: &Work, rules: &Rules) -
     any.then(|| spread::divided([there, back], work, rules))
 }
 
-impl Shapes {
+impl PathProfiles {
     /// The paths that a flow's packets take there and back; paths that are alike count once.
-    pub(crate) fn known_paths(&mut self, net: &Network, flow: FlowId) -> Ways {
+    pub(crate) fn known_paths(&mut self, net: &Network, flow: FlowId) -> KnownPaths {
         let flow = net.flow(flow);
         let swaps = net.settings().quirks.five_tuples;
         let mut any = Paths::default();
@@ -78,7 +78,7 @@ impl Shapes {
             any = any.map(|paths| paths.iter().map(|path| ends(path)).collect());
         }
         if !net.plan().foreseen {
-            return Ways {
+            return KnownPaths {
                 known: any,
                 any: Paths::default(),
             };
@@ -94,7 +94,7 @@ impl Shapes {
             };
             known.or_else(traced).into_iter().collect()
         });
-        Ways { known, any }
+        KnownPaths { known, any }
     }
 }
 

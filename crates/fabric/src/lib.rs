@@ -72,7 +72,7 @@ pub use fairlane_network::{forwarding, topology};
 pub use fairlane_scenario::traffic::MessageSpec;
 pub use goal::{Control, Progress};
 pub use parts::Threading;
-pub use paths::{AnyPath, PathPreview, Paths, Ways, paths};
+pub use paths::{AnyPath, PathPreview, Paths, PortPaths, paths};
 pub use results::{
     ApplicationRecord, ChosenPorts, CollectiveRecord, Deflections, Ending, LinkChange,
     MessageRecord, MultipathRecord, NicRecord, Outcome, PathRecord, PortSeries, RateRecord,

@@ -25,14 +25,14 @@ pub(crate) struct AttachedNic {
     pub(crate) core: Nic,
     rules: Arc<Rules>,
     /// By plane.
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) ports: Vec<NicPort>,
     /// Wakes the NIC at its next deadline.
     pub(crate) alarm: Wake,
 }
 
 /// What lies between a port of a [`Nic`] and its link.
 #[derive(Clone, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct NicPort {
     pub(crate) port: u32,
     /// Its number among those of all NICs, by which it is woken.
     number: u32,
@@ -64,7 +64,7 @@ impl AttachedNic {
         core: Nic,
         rules: Arc<Rules>,
     ) -> Self {
-        let lane = |(plane, port): (u32, u32)| Lane {
+        let nic_port = |(plane, port): (u32, u32)| NicPort {
             port,
             number: number.get() + plane * count,
             frames: PacketList::default(),
@@ -75,7 +75,7 @@ impl AttachedNic {
             node,
             core,
             rules,
-            lanes: (0..).zip(ports).map(lane).collect(),
+            ports: (0..).zip(ports).map(nic_port).collect(),
             alarm: Wake::default(),
         }
     }
@@ -83,26 +83,26 @@ impl AttachedNic {
     /// The port at a plane.
     #[inline]
     pub(crate) fn port(&self, plane: u8) -> u32 {
-        self.lanes[usize::from(plane)].port
+        self.ports[usize::from(plane)].port
     }
 
     /// The plane that one of its ports is linked to.
     #[inline]
     pub(crate) fn plane_of(&self, port: u32) -> u8 {
-        let mut lanes = (0..).zip(&self.lanes);
-        let found = lanes.find(|(_, lane)| lane.port == port);
+        let mut ports = (0..).zip(&self.ports);
+        let found = ports.find(|(_, nic_port)| nic_port.port == port);
         found.map_or(0, |(plane, _)| plane)
     }
 
     /// Its planes.
     #[inline]
     pub(crate) fn planes(&self) -> std::ops::Range<u8> {
-        0..self.lanes.len() as u8
+        0..self.ports.len() as u8
     }
 
     /// Takes in a packet that has arrived for a queue pair, or for one that has gone, and forgets it.
     #[inline]
-    pub(crate) fn take_in(
+    pub(crate) fn receive(
         &mut self,
         net: &mut Network,
         (plane, at): (u8, u32),
@@ -110,15 +110,15 @@ impl AttachedNic {
     ) -> Reception {
         if net.recorder.tracer.is_on() {
             let before = self.core.port(plane).answers();
-            let heard = self.hand_in(net, at, pair);
+            let heard = self.deliver(net, at, pair);
             self.trace_answers(net, plane, before);
             return heard;
         }
-        self.hand_in(net, at, pair)
+        self.deliver(net, at, pair)
     }
 
     #[inline(always)]
-    fn hand_in(&mut self, net: &mut Network, at: u32, pair: Option<PairId>) -> Reception {
+    fn deliver(&mut self, net: &mut Network, at: u32, pair: Option<PairId>) -> Reception {
         let now = net.engine.now();
         if self.rules.stamps {
             net.packets.note_hops(at);
@@ -144,7 +144,7 @@ impl AttachedNic {
                 self.core.on_packet(now, pair, &arrival, memory, receives)
             }
             None => {
-                self.core.on_stray(&arrival);
+                self.core.on_stale(&arrival);
                 Reception::default()
             }
         };
@@ -176,8 +176,8 @@ impl AttachedNic {
         plane: u8,
         admission: &mut impl Admission,
     ) -> Option<Sent> {
-        let lane = &mut self.lanes[usize::from(plane)];
-        let port = lane.port;
+        let nic_port = &mut self.ports[usize::from(plane)];
+        let port = nic_port.port;
         if !net.ports()[port as usize].up {
             return None;
         }
@@ -188,7 +188,7 @@ impl AttachedNic {
             }
             return None;
         }
-        if let Some(at) = lane.frames.pop(&net.packets) {
+        if let Some(at) = nic_port.frames.pop(&net.packets) {
             net.transmit(port, at);
             self.await_transmitter(net, plane);
             return None;
@@ -201,7 +201,7 @@ impl AttachedNic {
                 return None;
             }
             Err(at) => {
-                lane.arm_wake(&mut net.engine, at);
+                nic_port.arm_wake(&mut net.engine, at);
                 return None;
             }
         };
@@ -213,12 +213,12 @@ impl AttachedNic {
     /// Adds frames that pause a class of what the switches of all planes send, or end that; nobody hears of
     /// them where the link is down.
     pub(crate) fn push_frames(&mut self, net: &mut Network, class: u8, pause: bool) {
-        for lane in &mut self.lanes {
-            if !net.ports()[lane.port as usize].up {
+        for nic_port in &mut self.ports {
+            if !net.ports()[nic_port.port as usize].up {
                 continue;
             }
-            let at = net.new_pause_frame(lane.port, class, pause);
-            lane.frames.push(&mut net.packets, at);
+            let at = net.new_pause_frame(nic_port.port, class, pause);
+            nic_port.frames.push(&mut net.packets, at);
         }
     }
 
@@ -226,7 +226,7 @@ impl AttachedNic {
     /// left were never injected, so they aren't.
     pub(crate) fn on_link(&mut self, net: &mut Network, plane: u8, up: bool) {
         if !up {
-            let frames = &mut self.lanes[usize::from(plane)].frames;
+            let frames = &mut self.ports[usize::from(plane)].frames;
             while let Some(at) = frames.pop(&net.packets) {
                 net.discard_pause_frame(at);
             }
@@ -245,15 +245,15 @@ impl AttachedNic {
     /// Asks to be woken when the port at a plane, which has just sent or is sending, can send again.
     #[inline]
     fn await_transmitter(&mut self, net: &mut Network, plane: u8) {
-        let lane = &mut self.lanes[usize::from(plane)];
-        let waits = !lane.frames.is_empty() || self.core.port(plane).has_answers();
+        let nic_port = &mut self.ports[usize::from(plane)];
+        let waits = !nic_port.frames.is_empty() || self.core.port(plane).has_answers();
         if waits || (self.rules.quirks.nics && !self.core.port(plane).is_quiet()) {
-            net.await_port(lane.port);
+            net.await_port(nic_port.port);
         } else if let Some(at) = self.core.sends_at(plane) {
-            if at <= net.ports()[lane.port as usize].free_at {
-                net.await_port(lane.port);
+            if at <= net.ports()[nic_port.port as usize].free_at {
+                net.await_port(nic_port.port);
             } else {
-                lane.arm_wake(&mut net.engine, at);
+                nic_port.arm_wake(&mut net.engine, at);
             }
         }
     }
@@ -265,7 +265,7 @@ impl AttachedNic {
             self.await_turn_as_ns3(net);
         } else if let Some(at) = self.core.sends_at(plane) {
             // A gate that has opened in the meantime is due already.
-            self.lanes[usize::from(plane)].arm_wake(&mut net.engine, at.max(now));
+            self.ports[usize::from(plane)].arm_wake(&mut net.engine, at.max(now));
         }
     }
 
@@ -293,7 +293,7 @@ impl AttachedNic {
     }
 }
 
-impl Lane {
+impl NicPort {
     pub(crate) fn arm_wake(&mut self, engine: &mut Engine, at: Time) {
         if self.wake.deadline() != at {
             let rank = Waking::Nic.rank(u64::from(self.number));

@@ -21,7 +21,7 @@ pub(crate) enum Notice {
     Granted(u32, u64),
 }
 
-/// What a work request of a connection with several paths is: what its bytes, or the library that they come to,
+/// What a work request of a connection with several paths is: what its bytes, or the software that they come to,
 /// would say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Frame {

@@ -61,10 +61,10 @@ impl Ns3 {
         self.arm_timers(engine, nic, flow, pair);
         let at = nic.core.pair(pair).paced_until();
         // This profile has one plane.
-        let lane = &mut nic.lanes[0];
-        if shifted && lane.wake.is_armed() && at < lane.wake.deadline() {
+        let nic_port = &mut nic.ports[0];
+        if shifted && nic_port.wake.is_armed() && at < nic_port.wake.deadline() {
             let at = at.max(engine.now());
-            lane.arm_wake(engine, at);
+            nic_port.arm_wake(engine, at);
         }
     }
 
@@ -125,8 +125,8 @@ impl AttachedNic {
     /// if the earliest of them is not in the future, nobody is woken.
     pub(crate) fn await_turn_as_ns3(&mut self, net: &mut Network) {
         match self.core.paced(0).min() {
-            Some(at) if !self.lanes[0].wake.is_armed() && at > net.now() => {
-                self.lanes[0].arm_wake(&mut net.engine, at);
+            Some(at) if !self.ports[0].wake.is_armed() && at > net.now() => {
+                self.ports[0].arm_wake(&mut net.engine, at);
             }
             _ => {}
         }

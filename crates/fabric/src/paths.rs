@@ -46,22 +46,22 @@ pub struct AnyPath {
     pub more: bool,
 }
 
-/// The ways of messages through a fabric in which the source port decides.
-pub struct Ways {
+/// The paths of messages through a fabric in which the source port decides.
+pub struct PortPaths {
     graph: Graph,
     routes: Routes,
     plan: Plan,
     rules: Rules,
 }
 
-impl std::fmt::Debug for Ways {
+impl std::fmt::Debug for PortPaths {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ways").finish_non_exhaustive()
+        f.debug_struct("PortPaths").finish_non_exhaustive()
     }
 }
 
-impl Ways {
-    /// The ways through a scenario's fabric as it is at the start.
+impl PortPaths {
+    /// The paths through a scenario's fabric as it is at the start.
     ///
     /// # Errors
     /// If the fabric is unsound.
@@ -80,7 +80,7 @@ impl Ways {
     }
 
     /// The path of the data of a message by its ends and ports; by the ports of messages whose workload
-    /// states no plane. Nothing if switches choose packet by packet, if there is no way, or if an end isn't a host.
+    /// states no plane. Nothing if switches choose packet by packet, if there is no path, or if an end isn't a host.
     pub fn of(
         &self,
         (source, destination): (NodeId, NodeId),
@@ -147,8 +147,8 @@ pub fn paths(
 ) -> Result<Paths, Error> {
     let topology = build_topology(loaded)?;
     check_ends(&topology, source, destination)?;
-    let ways = Ways::new(loaded)?;
-    let Ways {
+    let ways = PortPaths::new(loaded)?;
+    let PortPaths {
         graph, plan, rules, ..
     } = &ways;
     let tuple = |source_port| FiveTuple {

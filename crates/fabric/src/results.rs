@@ -66,11 +66,11 @@ pub struct MultipathRecord {
     pub chunks: u64,
     /// Work requests for data that was posted before.
     pub again: u64,
-    /// Work requests that libraries at destinations took note of, for messages that somebody waits for there.
+    /// Work requests that threads at destinations took note of, for messages that somebody waits for there.
     pub placed: u64,
     /// Such messages that were complete there.
     pub arrived: u64,
-    /// Processor time of all libraries for posting work requests.
+    /// Processor time of all threads for posting work requests.
     pub post: Duration,
     /// For polling completions.
     pub poll: Duration,

@@ -92,7 +92,7 @@ impl Simulation {
             return (self.run(report), threading);
         }
         let goal = Goal::new(&self.world, self.stop);
-        let (world, threading) = parts::conductor::run(self.world, &cut, &goal, report);
+        let (world, threading) = parts::coordinator::run(self.world, &cut, &goal, report);
         (world.into_results(), threading)
     }
 }

@@ -63,29 +63,29 @@ impl Shape {
 }
 
 /// Adds a shape unless one that is known is as fast, and drops those that it makes superfluous.
-fn add(shapes: &mut Vec<Shape>, new: Shape) {
-    if shapes.iter().any(|known| known.is_as_fast(&new)) {
+fn add(profiles: &mut Vec<Shape>, new: Shape) {
+    if profiles.iter().any(|known| known.is_as_fast(&new)) {
         return;
     }
-    shapes.retain(|known| !new.is_as_fast(known));
-    shapes.push(new);
-    if shapes.len() > MOST {
-        let best = shapes
+    profiles.retain(|known| !new.is_as_fast(known));
+    profiles.push(new);
+    if profiles.len() > MOST {
+        let best = profiles
             .iter()
             .skip(1)
-            .fold(shapes[0].clone(), |best, shape| best.best(shape));
-        *shapes = vec![best];
+            .fold(profiles[0].clone(), |best, shape| best.best(shape));
+        *profiles = vec![best];
     }
 }
 
-/// The shapes of shortest paths between switches under the present routes, as far as somebody asked.
+/// The profiles of shortest paths between switches under the present routes, as far as somebody asked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shapes {
+pub(crate) struct PathProfiles {
     /// By the nodes of the two switches.
     known: BTreeMap<(u32, u32), Vec<Shape>>,
 }
 
-impl Shapes {
+impl PathProfiles {
     /// Routes have changed.
     pub(crate) fn clear(&mut self) {
         self.known.clear();
@@ -105,7 +105,7 @@ impl Shapes {
         }
         let [from, to] = ends.map(|edge| edge.to);
         let find = || find(graph, routes, (from, to), leg.to());
-        let shapes = self.known.entry((from, to)).or_insert_with(find);
+        let profiles = self.known.entry((from, to)).or_insert_with(find);
         let path = |shape: &Shape| {
             // The whole delay stands with the first link.
             let delays = std::iter::once(shape.delay).chain(std::iter::repeat(0));
@@ -113,7 +113,7 @@ impl Shapes {
             let between = between.map(|(&rate, delay)| Link { rate, delay });
             [first].into_iter().chain(between).chain([last]).collect()
         };
-        shapes.iter().map(path).collect()
+        profiles.iter().map(path).collect()
     }
 }
 
@@ -122,12 +122,12 @@ fn find(graph: &Graph, routes: &Routes, (from, to): (u32, u32), host: HostPort) 
     let mut reached = BTreeMap::from([(from, vec![Shape::default()])]);
     while !reached.is_empty() && !reached.contains_key(&to) {
         let mut next: BTreeMap<u32, Vec<Shape>> = BTreeMap::new();
-        for (node, shapes) in reached {
+        for (node, profiles) in reached {
             let switch = routes.number(node);
             for &port in routes.towards(switch, host, true) {
                 let Link { rate, delay } = graph.link(port as usize / 2);
                 let there = next.entry(graph.peer(port)).or_default();
-                for shape in &shapes {
+                for shape in &profiles {
                     add(there, shape.with(rate, delay));
                 }
             }

@@ -6,6 +6,7 @@ mod faults;
 mod ideal;
 mod merge;
 mod notices;
+mod outlasting;
 mod part;
 mod rates;
 mod sampler;
@@ -15,12 +16,11 @@ mod steps;
 mod storm;
 mod subflows;
 mod watch;
-mod witness;
 
 pub(crate) use account::Account;
 pub(crate) use merge::merge;
+pub(crate) use outlasting::applications_go_on;
 pub(crate) use watch::look;
-pub(crate) use witness::applications_go_on;
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ use crate::placed::Placed;
 use crate::rates::Rates;
 use crate::sampler::Sampler;
 use crate::schedule::{Schedule, arrives_at_source};
-use crate::spread::Shapes;
+use crate::spread::PathProfiles;
 use crate::storm::Storms;
 use crate::traffic::{FlowKind, Traffic};
 use crate::watch::Watch;
@@ -59,8 +59,8 @@ use crate::{Ending, Flux, MessageRecord};
 pub(crate) struct World {
     pub(crate) net: Network,
     pub(crate) traffic: Arc<Traffic>,
-    /// The shapes of paths, where flows have more than one.
-    pub(crate) shapes: Shapes,
+    /// The profiles of paths, where flows have more than one.
+    pub(crate) profiles: PathProfiles,
     pub(crate) hosts: Hosts,
     pub(crate) endpoints: Option<Box<Endpoints>>,
     /// If messages have several paths.
@@ -93,7 +93,7 @@ pub(crate) struct World {
     /// Packets that were under way at the end, once they have been counted.
     pub(crate) left: Option<Flux>,
     /// The message that was found last to have so much to send that the run goes on.
-    pub(crate) witness: Option<MessageId>,
+    pub(crate) outlasting: Option<MessageId>,
 }
 
 impl World {
@@ -189,7 +189,7 @@ impl World {
         match came {
             AtHost::Packet(at) => {
                 if self.endpoints.is_none() || !self.is_held(host, at) {
-                    self.take_in(host, at);
+                    self.on_packet(host, at);
                 }
             }
             AtHost::Pause(ends) => {
@@ -206,8 +206,8 @@ impl World {
 
     /// The NIC of a host takes in a packet.
     #[inline]
-    fn take_in(&mut self, host: HostId, at: u32) {
-        let plane = self.hosts.take_in(&mut self.net, host, at);
+    fn on_packet(&mut self, host: HostId, at: u32) {
+        let plane = self.hosts.receive(&mut self.net, host, at);
         self.on_events(host, self.net.now());
         self.send_from_plane(host, plane);
     }
@@ -325,9 +325,9 @@ impl World {
     }
 
     fn on_nic_wake(&mut self, number: u32, event: Event) {
-        let (host, plane) = self.hosts.lane(number);
-        let lane = &mut self.hosts.nics[host.index()].lanes[usize::from(plane)];
-        if lane.wake.fires(&mut self.net.engine, event) {
+        let (host, plane) = self.hosts.nic_port(number);
+        let nic_port = &mut self.hosts.nics[host.index()].ports[usize::from(plane)];
+        if nic_port.wake.fires(&mut self.net.engine, event) {
             self.send_from_plane(host, plane);
         }
     }

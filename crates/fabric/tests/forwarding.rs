@@ -1,6 +1,6 @@
 //! How switches choose among equally short paths.
 
-use fairlane_fabric::{AnyPath, Paths, Results, Ways, paths};
+use fairlane_fabric::{AnyPath, Paths, PortPaths, Results, paths};
 use fairlane_scenario::{Forwarding, Verb};
 use fairlane_units::NodeId;
 use proptest::prelude::*;
@@ -204,7 +204,7 @@ fn where_there_is_one_path_the_bound_is_the_ideal_time() {
 #[test]
 fn only_hosts_have_ways() {
     let text = format!("{LEAF_SPINE}{}", flows(&[(0, 4, 1, "0ns")]));
-    let ways = Ways::new(&loaded(&text, &[&forwarding(Forwarding::Ecmp)])).unwrap();
+    let ways = PortPaths::new(&loaded(&text, &[&forwarding(Forwarding::Ecmp)])).unwrap();
     let nodes = |source, destination| {
         let ends = (NodeId::new(source), NodeId::new(destination));
         ways.of(ends, (10_000, 100)).map(|path| path.nodes.len())

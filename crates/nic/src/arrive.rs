@@ -44,7 +44,7 @@ impl Nic {
     }
 
     /// A packet for a queue pair that has gone has arrived.
-    pub fn on_stray(&mut self, arrival: &Arrival<'_>) {
+    pub fn on_stale(&mut self, arrival: &Arrival<'_>) {
         if arrival.meta.role == Role::Cnp {
             self.ledger.on_reply(arrival.meta.tenant, true);
         }

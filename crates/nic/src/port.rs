@@ -87,13 +87,13 @@ impl Port {
         let first = self.rounds.earliest();
         match self.arbitrated {
             false => first,
-            true => self.overseen_at(first),
+            true => self.arbitrated_at(first),
         }
     }
 
     /// As [`sends_at`](Self::sends_at) at a port that is arbitrated, whose round robin may begin at `first`.
     #[cold]
-    fn overseen_at(&mut self, first: Option<Time>) -> Option<Time> {
+    fn arbitrated_at(&mut self, first: Option<Time>) -> Option<Time> {
         let opens = self.apportion.as_ref().and_then(|own| own.opens());
         let enforced = match &mut self.scoped {
             Some(scoped) => scoped.enforcer.earliest(),

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use crate::blame;
 use crate::error::{Error, mistake};
 use crate::keypath::{KeyPath, Segment};
+use crate::locate;
 use crate::overrides::Override;
 use crate::types::Scenario;
 
@@ -45,10 +45,10 @@ impl<'a> Document<'a> {
     /// Turns `table` into a scenario; a mistake is placed at the key that holds it.
     pub(crate) fn read(&self, table: &Table) -> Result<Scenario, Error> {
         Scenario::deserialize(table.clone()).map_err(|error| {
-            let path = blame::culprit(table, error.message());
-            let (found, hint) = blame::explain(error.message());
+            let path = locate::culprit(table, error.message());
+            let (found, hint) = locate::explain(error.message());
             let hint = match error.message().starts_with("invalid type") {
-                true => blame::brackets(table, &path, error.message()).unwrap_or(hint),
+                true => locate::brackets(table, &path, error.message()).unwrap_or(hint),
                 false => hint,
             };
             self.at(&path, Error::new(path.to_string(), found, hint))
@@ -143,7 +143,7 @@ fn is_key(resolved: &Table, path: &KeyPath) -> bool {
         return false;
     }
     let wrong = Scenario::deserialize(table).err();
-    wrong.is_none_or(|error| blame::named(error.message(), "unknown field").is_none())
+    wrong.is_none_or(|error| locate::named(error.message(), "unknown field").is_none())
 }
 
 /// `place`, and the line and column where something in its text begins, both from 1; columns count characters.

@@ -38,7 +38,6 @@
 #![forbid(unsafe_code)]
 
 mod attack;
-mod blame;
 mod capture_point;
 mod classes;
 mod collective;
@@ -55,6 +54,7 @@ mod inputs;
 mod keypath;
 mod layout;
 mod load;
+mod locate;
 mod multipath;
 mod nic;
 mod optional;

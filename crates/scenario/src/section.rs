@@ -111,7 +111,7 @@ macro_rules! element {
 }
 
 /// Declares a table that is one of several kinds, as its key `kind` says; each is a table as of [`element!`].
-macro_rules! choice {
+macro_rules! tagged_table {
     ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $kind:ident($table:ident) $keys:tt,)* }) => {
         $crate::section::kinds! { $(#[$attribute])* $name { $($(#[$doc])* $kind($table),)* } }
 
@@ -140,7 +140,7 @@ macro_rules! kinds {
 }
 
 pub(crate) use crate::words::words;
-pub(crate) use {choice, element, kinds, section};
+pub(crate) use {element, kinds, section, tagged_table};
 
 /// A table whose values have rules, or several.
 pub(crate) trait Section {

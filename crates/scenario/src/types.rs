@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::optional::is_one;
 use crate::planes::MOST_PLANES;
 use crate::rules::{BYTE, LARGEST, LONGEST_PACKET};
-use crate::section::{choice, element, number, section, words};
+use crate::section::{element, number, section, tagged_table, words};
 
 pub use crate::attack::{Attack, AttackKind};
 pub use crate::classes::ClassSchedule;
@@ -340,7 +340,7 @@ element! {
     }
 }
 
-choice! {
+tagged_table! {
     /// Hosts, switches and links. Hosts are numbered first, then switches.
     Topology {
         /// Two switches with hosts, joined by one link.

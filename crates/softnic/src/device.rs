@@ -24,7 +24,7 @@ use crate::receives::{SharedAttributes, SharedQueue};
 use crate::settings::Settings;
 use crate::signal::without_signals;
 use crate::socket::{self, Receiver, Sender};
-use crate::stat::{Subject, Teller};
+use crate::stat::{StatServer, Subject};
 use crate::sysfs::{Publisher, Tree};
 use crate::work::{ReceiveRequest, SendRequest};
 
@@ -39,7 +39,7 @@ pub struct Device {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     /// Answers others that ask for counters.
-    teller: Option<Teller>,
+    stat_server: Option<StatServer>,
     /// Adds what it counts to files.
     publisher: Option<Publisher>,
     address: IpAddr,
@@ -76,7 +76,7 @@ impl Device {
         let mut device = Self {
             shared,
             thread: None,
-            teller: None,
+            stat_server: None,
             publisher: None,
             address,
             forks: fork::watch()?,
@@ -100,7 +100,7 @@ impl Device {
                 address,
                 interface,
             };
-            device.teller = Teller::start(device.shared.clone(), subject)?;
+            device.stat_server = StatServer::start(device.shared.clone(), subject)?;
         }
         Ok(device)
     }
@@ -540,13 +540,13 @@ impl Drop for Device {
             // The threads are the other process's, and so is what they sleep on.
             std::mem::forget((
                 self.thread.take(),
-                self.teller.take(),
+                self.stat_server.take(),
                 self.publisher.take(),
             ));
             return;
         }
-        if let Some(teller) = self.teller.take() {
-            teller.close();
+        if let Some(stat_server) = self.stat_server.take() {
+            stat_server.close();
         }
         self.shared.closing.store(true, Ordering::Release);
         self.shared.waker.raise();

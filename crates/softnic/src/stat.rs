@@ -66,12 +66,12 @@ const STACK: usize = 256 << 10;
 
 /// The thread that answers.
 #[derive(Debug)]
-pub(crate) struct Teller {
+pub(crate) struct StatServer {
     thread: JoinHandle<()>,
     stop: Arc<Signal>,
 }
 
-impl Teller {
+impl StatServer {
     /// Listens for a device, and answers. `None` if both names are taken.
     pub(crate) fn start(shared: Arc<Shared>, subject: Subject) -> Result<Option<Self>, Error> {
         let Some(listener) = listen(&subject) else {

@@ -13,10 +13,10 @@ use crate::object::{Object, With, give, take};
 use crate::queue::Cq;
 
 /// A completion channel.
-pub(crate) type Channel = With<IbvCompChannel, Own>;
+pub(crate) type Channel = With<IbvCompChannel, ChannelInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct ChannelInner {
     pub(crate) nic: Arc<Nic>,
     pub(crate) channel: fairlane_softnic::Channel,
 }
@@ -31,7 +31,7 @@ entry! {
             fd: nic.device.descriptor(channel)?,
             refcnt: 0,
         };
-        Ok(give(Box::new(With { public, own: Own { nic, channel } })))
+        Ok(give(Box::new(With { public, own: ChannelInner { nic, channel } })))
     }
 
     fn ibv_destroy_comp_channel(channel: Handle<Channel>) -> c_int {

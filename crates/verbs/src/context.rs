@@ -14,10 +14,10 @@ use crate::object::{Object, With, give, take};
 use crate::{complete, domain, memory, pair, post, query, queue, queue_ex, shared_queue, window};
 
 /// A device that is open.
-pub(crate) type Context = With<VerbsContext, Own>;
+pub(crate) type Context = With<VerbsContext, ContextInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct ContextInner {
     pub(crate) nic: Arc<Nic>,
     pub(crate) device: &'static Device,
     pub(crate) inbox: Arc<Inbox>,
@@ -37,7 +37,7 @@ pub(crate) fn open(device: &'static Device) -> Result<*const IbvContext, Errno> 
         .into();
     let inbox = nic.inbox()?;
     let public = verbs_context(device, command.as_raw_fd(), inbox.descriptor());
-    let own = Own {
+    let own = ContextInner {
         nic,
         device,
         inbox,

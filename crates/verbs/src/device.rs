@@ -15,10 +15,10 @@ use crate::object::{Object, With};
 use crate::words::say;
 
 /// A device of this process.
-pub(crate) type Device = With<IbvDevice, Own>;
+pub(crate) type Device = With<IbvDevice, DeviceInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct DeviceInner {
     pub(crate) choice: Choice,
     pub(crate) name: String,
     index: c_int,
@@ -99,7 +99,7 @@ fn device(index: c_int, choice: Choice) -> Device {
         dev_path: chars(&format!("/sys/class/infiniband_verbs/uverbs{index}")),
         ibdev_path: chars(&format!("/sys/class/infiniband/{name}")),
     };
-    let own = Own {
+    let own = DeviceInner {
         choice,
         name,
         index,

@@ -14,10 +14,10 @@ use crate::object::{Object, With, give, take};
 use crate::uses::{Use, Uses};
 
 /// A protection domain, or a parent domain, which is used like one.
-pub(crate) type Pd = With<IbvPd, Own>;
+pub(crate) type Pd = With<IbvPd, PdInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct PdInner {
     pub(crate) nic: Arc<Nic>,
     pub(crate) domain: Domain,
     /// By objects that are made with it.
@@ -32,7 +32,7 @@ struct Parts {
     _thread: Option<Use>,
 }
 
-impl Own {
+impl PdInner {
     pub(crate) const fn is_parent(&self) -> bool {
         self.parts.is_some()
     }
@@ -55,7 +55,7 @@ mod mask {
     pub(super) const CONTEXT: u32 = 1 << 1;
 }
 
-fn create(context: *const crate::abi::IbvContext, own: Own) -> *const IbvPd {
+fn create(context: *const crate::abi::IbvContext, own: PdInner) -> *const IbvPd {
     let public = IbvPd { context, handle: 0 };
     give(Box::new(With { public, own }))
 }
@@ -66,7 +66,7 @@ entry! {
         let nic = context.own.nic.clone();
         let domain = nic.device.allocate_domain()?;
         let uses = Uses::default();
-        Ok(create(context.public(), Own { nic, domain, uses, parts: None }))
+        Ok(create(context.public(), PdInner { nic, domain, uses, parts: None }))
     }
 
     fn ibv_dealloc_pd(pd: Handle<Pd>) -> c_int {
@@ -98,7 +98,7 @@ callback! {
             _domain: pd.uses.add(),
             _thread: thread.map(|thread| thread.own.uses.add()),
         };
-        let own = Own { nic, domain: pd.domain, uses: Uses::default(), parts: Some(parts) };
+        let own = PdInner { nic, domain: pd.domain, uses: Uses::default(), parts: Some(parts) };
         Ok(create(context.public(), own))
     }
 

@@ -13,10 +13,10 @@ use crate::nic::Nic;
 use crate::object::{Object, With, give, take};
 
 /// An address handle.
-pub(crate) type Ah = With<IbvAh, Own>;
+pub(crate) type Ah = With<IbvAh, AhInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct AhInner {
     pub(crate) address: IpAddr,
 }
 
@@ -40,7 +40,7 @@ fn create(pd: Handle<Pd>, attributes: &AhAttr) -> Result<*const IbvAh, Errno> {
         pd: pd.public(),
         handle: 0,
     };
-    let own = Own {
+    let own = AhInner {
         address: destination(&pd.own.nic, attributes)?,
     };
     Ok(give(Box::new(With { public, own })))

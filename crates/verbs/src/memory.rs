@@ -16,10 +16,10 @@ use crate::object::{Object, With, give, take};
 use crate::uses::Use;
 
 /// A memory region.
-pub(crate) type Mr = With<IbvMr, Own>;
+pub(crate) type Mr = With<IbvMr, MrInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct MrInner {
     nic: Arc<Nic>,
     region: Mutex<Region>,
     domain: Mutex<Use>,
@@ -116,7 +116,7 @@ fn made(
         lkey: AtomicU32::new(region.local_key),
         rkey: AtomicU32::new(region.remote_key),
     };
-    let own = Own {
+    let own = MrInner {
         nic: pd.own.nic.clone(),
         region: Mutex::new(region),
         domain: Mutex::new(pd.own.uses.add()),

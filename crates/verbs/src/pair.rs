@@ -24,10 +24,10 @@ use crate::shared_queue::Srq;
 use crate::uses::Use;
 
 /// A queue pair, of either kind.
-pub(crate) type Qp = With<IbvQpEx, Own>;
+pub(crate) type Qp = With<IbvQpEx, QpInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct QpInner {
     pub(crate) nic: Arc<Nic>,
     pub(crate) number: QpNumber,
     pub(crate) service: Service,
@@ -41,7 +41,7 @@ pub(crate) struct Own {
     _domain: Use,
 }
 
-impl Own {
+impl QpInner {
     /// What it has been told by `ibv_modify_qp`.
     pub(crate) fn attributes(&self) -> QpAttr {
         *self
@@ -170,7 +170,7 @@ fn create(
         cond: ConditionRoom::default(),
         events_completed: AtomicU32::new(0),
     };
-    let own = Own {
+    let own = QpInner {
         nic,
         number,
         service,

@@ -12,7 +12,7 @@ use crate::abi::{
 };
 use crate::args::{Handle, In};
 use crate::guard::{Errno, callback};
-use crate::pair::{Own, Qp};
+use crate::pair::{Qp, QpInner};
 use crate::post;
 use crate::turn::Turn;
 use crate::window;
@@ -113,7 +113,7 @@ impl Qp {
     /// Says more of the request begun last.
     fn describe(
         pair: *const IbvQpEx,
-        describe: impl FnOnce(&Own, &mut SendRequest) -> Result<(), Errno>,
+        describe: impl FnOnce(&QpInner, &mut SendRequest) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
         let (pair, batch) = Self::of(pair)?;
         let mut open = batch.lock();
@@ -202,7 +202,7 @@ fn sending(pair: *const IbvQpEx, immediate: Option<u32>) -> Result<(), Errno> {
 }
 
 /// Data that is taken along at once.
-fn inline(own: &Own, request: &mut SendRequest, bytes: Vec<u8>) -> Result<(), Errno> {
+fn inline(own: &QpInner, request: &mut SendRequest, bytes: Vec<u8>) -> Result<(), Errno> {
     if bytes.len() > own.cap.max_inline_data as usize {
         return Err(Errno::INVALID);
     }

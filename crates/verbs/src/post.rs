@@ -12,7 +12,7 @@ use crate::abi::{RecvWr, SendWr, Sge, UdWr};
 use crate::args::{Handle, In, Linked, Out, each, nth};
 use crate::guard::{Errno, callback};
 use crate::handle::Ah;
-use crate::pair::{Own, Qp};
+use crate::pair::{Qp, QpInner};
 use crate::shared_queue::Srq;
 use crate::window;
 
@@ -69,7 +69,11 @@ fn inline(all: &[Sge], most: u32) -> Result<Vec<u8>, Errno> {
 }
 
 /// Where a datagram goes.
-pub(crate) fn datagram(own: &Own, ud: &UdWr, immediate: Option<u32>) -> Result<Operation, Errno> {
+pub(crate) fn datagram(
+    own: &QpInner,
+    ud: &UdWr,
+    immediate: Option<u32>,
+) -> Result<Operation, Errno> {
     let queue_key = match ud.remote_qkey & OWN_KEY {
         0 => ud.remote_qkey,
         _ => own.attributes().qkey,
@@ -83,7 +87,7 @@ pub(crate) fn datagram(own: &Own, ud: &UdWr, immediate: Option<u32>) -> Result<O
 }
 
 /// What `enum ibv_wr_opcode` asks for.
-fn operation(own: &Own, request: &SendWr) -> Result<Operation, Errno> {
+fn operation(own: &QpInner, request: &SendWr) -> Result<Operation, Errno> {
     let immediate = u32::from_be(request.imm_data);
     if own.is_datagram() {
         // SAFETY: requests of such a queue pair have this field.
@@ -125,7 +129,7 @@ fn operation(own: &Own, request: &SendWr) -> Result<Operation, Errno> {
 }
 
 /// A request as the device knows it.
-fn translate(own: &Own, request: &SendWr) -> Result<SendRequest, Errno> {
+fn translate(own: &QpInner, request: &SendWr) -> Result<SendRequest, Errno> {
     let count = usize::try_from(request.num_sge).map_err(|_| Errno::INVALID)?;
     let all = In(request.sg_list).array(count)?;
     let operation = operation(own, request)?;

@@ -20,10 +20,10 @@ use crate::queue_ex::{Current, functions};
 use crate::uses::Use;
 
 /// A completion queue, of either kind.
-pub(crate) type Cq = With<IbvCqEx, Own>;
+pub(crate) type Cq = With<IbvCqEx, CqInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct CqInner {
     pub(crate) nic: Arc<Nic>,
     pub(crate) queue: CompletionQueue,
     /// Completions on their way from the device to the program.
@@ -35,7 +35,7 @@ pub(crate) struct Own {
     _domain: Option<Use>,
 }
 
-impl Own {
+impl CqInner {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<Completion>> {
         let mut polled = self.polled.lock().unwrap_or_else(PoisonError::into_inner);
         polled.clear();
@@ -86,7 +86,7 @@ pub(crate) fn create(context: Handle<Context>, asked: &Asked) -> Result<*const I
         comp_events_completed: AtomicU32::new(0),
         async_events_completed: AtomicU32::new(0),
     };
-    let own = Own {
+    let own = CqInner {
         nic,
         queue,
         polled: Mutex::new(Vec::new()),

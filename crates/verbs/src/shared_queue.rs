@@ -18,10 +18,10 @@ use crate::owed::Owed;
 use crate::uses::Use;
 
 /// A shared receive queue.
-pub(crate) type Srq = With<IbvSrq, Own>;
+pub(crate) type Srq = With<IbvSrq, SrqInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct SrqInner {
     pub(crate) nic: Arc<Nic>,
     pub(crate) queue: SharedQueue,
     /// Pieces of a receive at most.
@@ -50,7 +50,7 @@ fn create(
         cond: ConditionRoom::default(),
         events_completed: AtomicU32::new(0),
     };
-    let own = Own {
+    let own = SrqInner {
         nic,
         queue,
         pieces: attributes.max_sge,

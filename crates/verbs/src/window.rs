@@ -17,10 +17,10 @@ use crate::pair::Qp;
 use crate::uses::Use;
 
 /// A memory window.
-pub(crate) type Mw = With<IbvMw, Own>;
+pub(crate) type Mw = With<IbvMw, MwInner>;
 
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct MwInner {
     nic: Arc<Nic>,
     _domain: Use,
 }
@@ -63,7 +63,7 @@ callback! {
             handle: 0,
             kind,
         };
-        let own = Own { nic, _domain: pd.own.uses.add() };
+        let own = MwInner { nic, _domain: pd.own.uses.add() };
         Ok(give(Box::new(With { public, own })))
     }
 

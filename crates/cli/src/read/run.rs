@@ -9,7 +9,7 @@ use fairlane_units::NodeId;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::backend::{self, Ways};
+use crate::backend::{self, PortPaths};
 use crate::failure::Failure;
 use crate::read::{DAMAGED, NOT_RESULTS, csv, json, parquet, require_results};
 
@@ -234,7 +234,7 @@ struct MessageRow {
 }
 
 /// Reads the messages that were posted, with their ways as far as these are known.
-fn messages(directory: &Path, ways: Option<&Ways>, run: &mut Run) -> Result<(), Failure> {
+fn messages(directory: &Path, ways: Option<&PortPaths>, run: &mut Run) -> Result<(), Failure> {
     let several = run.multipath.iter().flat_map(|it| &it.paths);
     let several: BTreeSet<_> = several
         .map(|path| (path.source, path.destination))
@@ -252,7 +252,7 @@ fn messages(directory: &Path, ways: Option<&Ways>, run: &mut Run) -> Result<(), 
     Ok(())
 }
 
-fn message(row: MessageRow, ways: Option<&Ways>) -> Message {
+fn message(row: MessageRow, ways: Option<&PortPaths>) -> Message {
     let mut ends = (row.source, row.destination);
     let mut way = Way::default();
     if row.verb == "read" {

@@ -12,7 +12,7 @@ use crate::coupled::held::{Held, Most};
 use crate::coupled::order::{Order, Sums};
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
-use crate::coupled::solve::{CoupledSolution, Fleet, held_alpha, needs_holding};
+use crate::coupled::solve::{CoupledSolution, Hosts, held_alpha, needs_holding};
 use crate::error::{Error, Place};
 use crate::fixed::GREATEST;
 use crate::host::Utility;
@@ -48,12 +48,12 @@ pub fn solve_chosen<S: Source, W: Workers>(
         let prices = alloc::vec![1.0; held.capacities.len()];
         return exact::solve_chosen(held, selection, options, &prices).ok_or(Error::Range);
     }
-    let mut fleet = Fleet::new(source, selection)?;
+    let mut hosts = Hosts::new(source, selection)?;
     let rough = CoupledOptions {
         tolerance: 1e-2,
         ..*options
     };
-    let found = Descent::new(&mut fleet, &rough, workers).run(&[]);
+    let found = Descent::new(&mut hosts, &rough, workers).run(&[]);
     let (first, passes) = match found {
         Ok(found) => (found.prices, found.iterations),
         Err(Error::Range) if held.is_some() => (alloc::vec![0.0; source.capacities().len()], 0),
@@ -66,29 +66,29 @@ pub fn solve_chosen<S: Source, W: Workers>(
             return Ok(found);
         }
     }
-    let mut found = in_rounds(&mut fleet, first, options, workers)?;
+    let mut found = in_rounds(&mut hosts, first, options, workers)?;
     found.iterations += passes;
     Ok(found)
 }
 
 /// Prices that bound all choices, and the rates of the best of those that they make, by turns.
 fn in_rounds<S: Source, W: Workers>(
-    fleet: &mut Fleet<'_, S>,
+    hosts: &mut Hosts<'_, S>,
     first: Vec<f64>,
     options: &CoupledOptions,
     workers: &W,
 ) -> Result<CoupledSolution, Error> {
     let mut passes = 0;
-    let mut search = Search::new(first, fleet.source.capacities());
+    let mut search = Search::new(first, hosts.source.capacities());
     let mut best: Option<CoupledSolution> = None;
     let mut start = search.best.clone();
     for round in 0..ROUNDS {
         if round == 0 || round % 2 == 1 {
-            search.run(fleet, workers, LENGTH / f64::from(1 + 4 * round));
+            search.run(hosts, workers, LENGTH / f64::from(1 + 4 * round));
             start.clone_from(&search.best);
         }
-        fleet.carry_out(&choice(&start), workers);
-        let found = match Descent::new(fleet, options, workers).run(&start) {
+        hosts.carry_out(&choice(&start), workers);
+        let found = match Descent::new(hosts, options, workers).run(&start) {
             // What earlier rounds have found stands.
             Err(Error::Range) if best.is_some() => break,
             found => found?,
@@ -100,9 +100,9 @@ fn in_rounds<S: Source, W: Workers>(
             .as_ref()
             .is_none_or(|best| found.value > best.objective)
         {
-            best = Some(fleet.solution(found));
+            best = Some(hosts.solution(found));
         }
-        search.evaluate(fleet, workers, &start);
+        search.evaluate(hosts, workers, &start);
         let value = best
             .as_ref()
             .map_or(f64::NEG_INFINITY, |best| best.objective);
@@ -186,11 +186,11 @@ impl<'a> Search<'a> {
     /// Value of the dual function at prices, which become the best if it is lowest there.
     fn evaluate<'f, S: Source, W: Workers>(
         &mut self,
-        fleet: &'f mut Fleet<'_, S>,
+        hosts: &'f mut Hosts<'_, S>,
         workers: &W,
         prices: &[f64],
     ) -> (f64, &'f Sums) {
-        let sums = fleet.carry_out(&choice(prices), workers);
+        let sums = hosts.carry_out(&choice(prices), workers);
         let paid: f64 = prices.iter().zip(self.capacities).map(|(p, b)| p * b).sum();
         let dual = sums.worth + paid;
         if dual < self.bound {
@@ -200,14 +200,14 @@ impl<'a> Search<'a> {
         (dual, sums)
     }
 
-    fn run<S: Source, W: Workers>(&mut self, fleet: &mut Fleet<'_, S>, workers: &W, first: f64) {
+    fn run<S: Source, W: Workers>(&mut self, hosts: &mut Hosts<'_, S>, workers: &W, first: f64) {
         let mut length = first;
         let mut prices = self.best.clone();
         let mut without = 0;
         for _ in 0..STEPS {
             self.steps += 1;
             let before = self.bound;
-            let (dual, sums) = self.evaluate(fleet, workers, &prices);
+            let (dual, sums) = self.evaluate(hosts, workers, &prices);
             without = if dual < before { 0 } else { without + 1 };
             if dual.is_finite() {
                 step(self.capacities, &mut prices, sums, length);

@@ -9,7 +9,7 @@ use crate::coupled::order::{Order, Sums};
 use crate::coupled::problem::Source;
 use crate::coupled::quasi::Quasi;
 use crate::coupled::repair::{RowState, repair, uniform_repair};
-use crate::coupled::solve::Fleet;
+use crate::coupled::solve::Hosts;
 use crate::error::{Error, Place};
 use crate::workers::Workers;
 
@@ -55,7 +55,7 @@ impl Default for CoupledOptions {
     }
 }
 
-/// What a descent came to; the fleet has the rates.
+/// What a descent came to; the hosts has the rates.
 pub(crate) struct Found {
     /// Value of the rates.
     pub(crate) value: f64,
@@ -82,7 +82,7 @@ struct Point {
 
 /// The way down, with the best that was met.
 pub(crate) struct Descent<'f, 'a, S, W> {
-    fleet: &'f mut Fleet<'a, S>,
+    hosts: &'f mut Hosts<'a, S>,
     workers: &'f W,
     capacities: &'a [f64],
     options: CoupledOptions,
@@ -103,13 +103,13 @@ pub(crate) struct Descent<'f, 'a, S, W> {
 
 impl<'f, 'a, S: Source, W: Workers> Descent<'f, 'a, S, W> {
     pub(crate) fn new(
-        fleet: &'f mut Fleet<'a, S>,
+        hosts: &'f mut Hosts<'a, S>,
         options: &CoupledOptions,
         workers: &'f W,
     ) -> Self {
-        let capacities = fleet.source.capacities();
+        let capacities = hosts.source.capacities();
         Self {
-            fleet,
+            hosts,
             workers,
             capacities,
             options: *options,
@@ -192,7 +192,7 @@ impl<'f, 'a, S: Source, W: Workers> Descent<'f, 'a, S, W> {
     fn tell(&mut self, order: &Order) -> Vec<f64> {
         self.iterations += 1;
         self.sums
-            .clone_from(self.fleet.carry_out(order, self.workers));
+            .clone_from(self.hosts.carry_out(order, self.workers));
         self.sums.loads.clone()
     }
 
@@ -244,7 +244,7 @@ impl<'f, 'a, S: Source, W: Workers> Descent<'f, 'a, S, W> {
         {
             let repair = repair(&self.rows());
             let order = Order::Value { repair };
-            let value = self.fleet.carry_out(&order, self.workers).worth;
+            let value = self.hosts.carry_out(&order, self.workers).worth;
             if value > self.value {
                 self.value = value;
                 self.best.clone_from(&self.asked);

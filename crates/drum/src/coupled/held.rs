@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::coupled::flock::row_of;
+use crate::coupled::block::row_of;
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
 use crate::fixed::Answer;
@@ -70,12 +70,12 @@ impl Held {
         let (mut columns, mut hosts) = (Vec::new(), Vec::new());
         let mut uses: Vec<(u32, f64)> = Vec::new();
         let (mut maxima, mut pairs) = (Vec::new(), 0);
-        let mut desk = Flows::default();
+        let mut worker = Flows::default();
         for host in 0..source.hosts() {
-            source.fill(host, &mut desk);
-            for f in 0..desk.len() {
+            source.fill(host, &mut worker);
+            for f in 0..worker.len() {
                 let start = uses.len();
-                for column in &desk.columns {
+                for column in &worker.columns {
                     let row = row_of(&column.rows, f);
                     let load = column.coefficient[f] / capacities[row];
                     // A flow may use a row more than once.
@@ -94,11 +94,11 @@ impl Held {
                 }
                 // No rate can be more than what its rows have.
                 let room = uses[start..].iter().map(|(_, load)| 1.0 / load);
-                let most = desk.maximum.get(f).copied().unwrap_or(f64::INFINITY);
-                let low = desk.minimum.get(f).copied().unwrap_or(0.0);
+                let most = worker.maximum.get(f).copied().unwrap_or(f64::INFINITY);
+                let low = worker.minimum.get(f).copied().unwrap_or(0.0);
                 columns.push(Column {
-                    weight: desk.weight[f],
-                    kappa: desk.kappa[f],
+                    weight: worker.weight[f],
+                    kappa: worker.kappa[f],
                     cost: 0.0,
                     low,
                     high: room.fold(most, f64::min).max(low),

@@ -1,12 +1,12 @@
 //! What a host does with prices: the rates of its flows, and what they add up to.
 
 mod answer;
-mod mend;
+mod repair;
 
 use alloc::vec::Vec;
 
 use self::answer::kept;
-use crate::coupled::flock::{Counts, bounds, max, row_of, scatter};
+use crate::coupled::block::{Counts, bounds, max, row_of, scatter};
 use crate::coupled::order::{Order, Sums};
 use crate::coupled::problem::{Flows, Rows};
 use crate::coupled::selection::{Choice, Selection};
@@ -48,7 +48,7 @@ pub(crate) struct Held<'a> {
 
 /// Buffers of a worker, filled again for each host.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct HostWorker {
     pub(crate) flows: Flows,
     price: Vec<f64>,
     lift: Vec<f64>,
@@ -56,18 +56,18 @@ pub(crate) struct Desk {
     gain: Vec<f64>,
 }
 
-/// Carries out an order for one host, whose flows are on the desk, and adds to `sums`, which has
+/// Carries out an order for one host, whose flows are in `worker`, and adds to `sums`, which has
 /// been cleared.
 pub(crate) fn carry_out(
     kernel: AnyKernel,
     order: &Order,
-    desk: &mut Desk,
+    worker: &mut HostWorker,
     held: &mut Held<'_>,
     (selection, sums): (Selection, &mut Sums),
 ) {
     with_kernel!(kernel, kernel => Host {
         kernel,
-        desk,
+        worker,
         held,
         selection,
         sums,
@@ -77,7 +77,7 @@ pub(crate) fn carry_out(
 
 struct Host<'a, 'b, K> {
     kernel: K,
-    desk: &'a mut Desk,
+    worker: &'a mut HostWorker,
     held: &'a mut Held<'b>,
     selection: Selection,
     sums: &'a mut Sums,
@@ -105,12 +105,12 @@ impl<K: Kernel> Host<'_, '_, K> {
 
     /// Price of each flow.
     fn charge(&mut self, prices: &[f64]) {
-        let desk = &mut *self.desk;
-        let flows = desk.flows.len();
-        desk.price.clear();
-        desk.price.resize(flows, 0.0);
-        for column in &desk.flows.columns {
-            let cells = desk.price.iter_mut().zip(&column.coefficient[..flows]);
+        let worker = &mut *self.worker;
+        let flows = worker.flows.len();
+        worker.price.clear();
+        worker.price.resize(flows, 0.0);
+        for column in &worker.flows.columns {
+            let cells = worker.price.iter_mut().zip(&column.coefficient[..flows]);
             match &column.rows {
                 Rows::One(row) => {
                     let price = prices[*row as usize];
@@ -130,7 +130,7 @@ impl<K: Kernel> Host<'_, '_, K> {
     /// Takes the smallest share of each flow's rows, and tells what flows would pay for that if it were the best: nearly
     /// all of it to the scarcest row.
     fn begin(&mut self, shares: &[f64]) {
-        let (kernel, flows, rates) = (self.kernel, &self.desk.flows, &mut *self.held.rates);
+        let (kernel, flows, rates) = (self.kernel, &self.worker.flows, &mut *self.held.rates);
         let counts = Counts {
             list: &*self.held.counts,
             selection: self.selection,
@@ -171,8 +171,8 @@ impl<K: Kernel> Host<'_, '_, K> {
         if !choose || self.selection.choice == Choice::All {
             return;
         }
-        let (kernel, flows) = (self.kernel, &self.desk.flows);
-        let (gain, price) = (&mut self.desk.gain, &self.desk.price);
+        let (kernel, flows) = (self.kernel, &self.worker.flows);
+        let (gain, price) = (&mut self.worker.gain, &self.worker.price);
         gain.clear();
         gain.extend((0..flows.len()).map(|f| {
             let (weight, kappa) = (kernel.weight(flows.weight[f]), kernel.kappa(flows.kappa[f]));
@@ -193,11 +193,11 @@ impl<K: Kernel> Host<'_, '_, K> {
 
     fn tell_loads(&mut self) {
         let rates = &*self.held.rates;
-        scatter(&self.desk.flows, self.sums, |f| (rates[f], 0.0, 0.0));
+        scatter(&self.worker.flows, self.sums, |f| (rates[f], 0.0, 0.0));
     }
 
     fn tell_floors(&mut self) {
-        let flows = &self.desk.flows;
+        let flows = &self.worker.flows;
         if flows.minimum.is_empty() {
             return;
         }

@@ -4,10 +4,10 @@
 //! any number of threads can share them. A [`Source`] tells the flows of one host at a time, so that a
 //! network need not fit into memory: what is kept is one rate a flow.
 
+mod block;
 mod choose;
 mod descent;
 mod exact;
-mod flock;
 mod held;
 mod host;
 mod order;

@@ -6,7 +6,7 @@ use core::ops::Range;
 use crate::coupled::descent::{CoupledOptions, Descent, Found};
 use crate::coupled::exact;
 use crate::coupled::held::{Held, Most};
-use crate::coupled::host::{self, Desk, carry_out, limit};
+use crate::coupled::host::{self, HostWorker, carry_out, limit};
 use crate::coupled::order::{Order, Sums};
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
@@ -83,14 +83,14 @@ pub(crate) fn vanishes<S: Source>(source: &S, found: &CoupledSolution) -> bool {
     if !steep || found.objective.abs() >= LEAST {
         return false;
     }
-    let mut desk = Flows::default();
+    let mut worker = Flows::default();
     let mut before = 0;
     (0..source.hosts()).any(|host| {
-        source.fill(host, &mut desk);
+        source.fill(host, &mut worker);
         let first = before;
-        before += desk.len();
+        before += worker.len();
         let counts = |f: usize| found.counts.get(first + f).copied().unwrap_or(true);
-        (0..desk.len()).any(|f| desk.weight[f] > 0.0 && counts(f))
+        (0..worker.len()).any(|f| worker.weight[f] > 0.0 && counts(f))
     })
 }
 
@@ -118,9 +118,9 @@ fn find<S: Source, W: Workers>(
             return Err(Error::Range);
         }
     }
-    let mut fleet = Fleet::new(source, Selection::default())?;
-    let found = Descent::new(&mut fleet, options, workers).run(&[]);
-    let found = found.map(|found| fleet.solution(found));
+    let mut hosts = Hosts::new(source, Selection::default())?;
+    let found = Descent::new(&mut hosts, options, workers).run(&[]);
+    let found = found.map(|found| hosts.solution(found));
     if matches!(&found, Ok(found) if is_enough(found)) {
         return found;
     }
@@ -227,13 +227,13 @@ struct Block {
     hosts: Range<usize>,
     rates: Vec<f64>,
     counts: Vec<bool>,
-    desk: Desk,
+    worker: HostWorker,
     host: Sums,
     sums: Sums,
 }
 
 /// All hosts of a network.
-pub(crate) struct Fleet<'a, S> {
+pub(crate) struct Hosts<'a, S> {
     pub(crate) source: &'a S,
     kernel: AnyKernel,
     selection: Selection,
@@ -241,7 +241,7 @@ pub(crate) struct Fleet<'a, S> {
     sums: Sums,
 }
 
-impl<'a, S: Source> Fleet<'a, S> {
+impl<'a, S: Source> Hosts<'a, S> {
     pub(crate) fn new(source: &'a S, selection: Selection) -> Result<Self, Error> {
         let kernel = AnyKernel::new(check_alpha(source.utility())?);
         let rows = source.capacities().len();
@@ -257,7 +257,7 @@ impl<'a, S: Source> Fleet<'a, S> {
                 } else {
                     alloc::vec![true; flows]
                 },
-                desk: Desk::default(),
+                worker: HostWorker::default(),
                 host: Sums::zero(rows),
                 sums: Sums::zero(rows),
             }
@@ -320,9 +320,9 @@ impl Block {
         self.sums.clear();
         let mut first = 0;
         for host in self.hosts.clone() {
-            source.fill(host, &mut self.desk.flows);
-            limit(kernel.alpha(), &mut self.desk.flows, source.capacities());
-            let flows = first..first + self.desk.flows.len();
+            source.fill(host, &mut self.worker.flows);
+            limit(kernel.alpha(), &mut self.worker.flows, source.capacities());
+            let flows = first..first + self.worker.flows.len();
             first = flows.end;
             let mut held = host::Held {
                 rates: &mut self.rates[flows.clone()],
@@ -332,7 +332,7 @@ impl Block {
             carry_out(
                 kernel,
                 order,
-                &mut self.desk,
+                &mut self.worker,
                 &mut held,
                 (selection, &mut self.host),
             );

@@ -143,7 +143,7 @@ impl Endpoints {
     /// One thing that an agent does: it polls completions, or posts a work request, or waits.
     fn run_agent(&mut self, engine: &mut Engine, host: HostId) {
         let now = engine.now();
-        self.take_in(host, now);
+        self.receive(host, now);
         if self.reap(engine, host) {
             return;
         }
@@ -218,7 +218,7 @@ impl Endpoints {
 
 impl Endpoints {
     /// Lets an agent see the work that has come for it.
-    fn take_in(&mut self, host: HostId, now: Time) {
+    fn receive(&mut self, host: HostId, now: Time) {
         let agent = &mut self.agents[host.index()];
         while let Some(&(_, channel)) = agent.inbox.front().filter(|&&(at, _)| at <= now) {
             agent.inbox.pop_front();

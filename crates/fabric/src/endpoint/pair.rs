@@ -9,7 +9,7 @@ use fairlane_units::{Bytes, Duration, FlowId, QpId, QpNumber, Time};
 use super::pipeline::Wqe;
 use super::{Endpoints, Output, subflow};
 use crate::baseline::{self, Work};
-use crate::ideal::{self, Ways};
+use crate::ideal::{self, KnownPaths};
 use crate::traffic::Traffic;
 
 impl Endpoints {
@@ -127,11 +127,11 @@ impl Endpoints {
             return ideal;
         }
         let rules = traffic.rules_of(pair.flow);
-        let least = |ways: &Ways| {
+        let least = |paths: &KnownPaths| {
             if reliable {
-                return ideal::least(&ways.known, &work, net.plan(), rules);
+                return ideal::least(&paths.known, &work, net.plan(), rules);
             }
-            let times = ways.known[0].iter();
+            let times = paths.known[0].iter();
             times.map(|path| baseline::sent(path, &work, rules)).min()
         };
         let ideal = pair.paths.iter().filter_map(least).min();
@@ -151,13 +151,13 @@ impl Endpoints {
         let work = work_of(self, operation.channel, operation.size);
         let rules = traffic.rules_of(pair.flow);
         let bounds = pair.paths.iter();
-        let bounds = bounds.filter_map(|ways| ideal::bound(&ways.any, &work, rules));
+        let bounds = bounds.filter_map(|paths| ideal::bound(&paths.any, &work, rules));
         // Of an unreliable service, operations end with what their host sends.
         (pair.flow, bounds.min().filter(|_| self.reliable))
     }
 
     /// Notes the paths of a queue pair, there and back.
-    pub(crate) fn note_paths(&mut self, pair: QpId, paths: Ways) {
+    pub(crate) fn note_paths(&mut self, pair: QpId, paths: KnownPaths) {
         let Some(pair) = self.pairs.get_mut(pair.index()) else {
             return;
         };

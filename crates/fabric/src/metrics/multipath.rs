@@ -30,7 +30,7 @@ pub struct MultipathSummary {
     /// Whether the queue pairs of a connection shared a congestion budget: without, and under scope `qp`, more
     /// paths buy more.
     pub coupled: bool,
-    /// Processor time of the libraries of all hosts.
+    /// Processor time of the threads of all hosts.
     pub cpu_ns: CpuSummary,
     /// By number of the path, over all connections.
     pub paths: Vec<PathSummary>,

@@ -12,8 +12,8 @@ use fairlane_network::topology::Topology;
 use fairlane_scenario::{Error, Loaded, Multipath as Section, Plan, Workload};
 use fairlane_units::{Duration, FlowId, HostId, MessageId, QpId};
 
-use super::library::Library;
-use super::{Bundle, Costs, Multipath, Tallies};
+use super::thread::DriverThread;
+use super::{Costs, Multipath, MultipathConnection, Tallies};
 use crate::MessageSpec;
 use crate::carriers::Shared;
 use crate::schedule::{PortChooser, shares};
@@ -51,13 +51,13 @@ pub(crate) fn build(
     };
     let first = next_flow(messages, qps);
     let divided = divide(loaded, section, host_of, messages, qps)?;
-    if divided.bundles.is_empty() {
+    if divided.connections.is_empty() {
         return Ok(None);
     }
     let rates = topology.host_rates();
     let of_hosts = topology.hosts().map(|host| rates[host.index()]);
     let slowest = of_hosts.min().unwrap_or_default();
-    let plan = Ports::new(section, loaded.inputs.ports.as_ref(), &divided.bundles)?;
+    let plan = Ports::new(section, loaded.inputs.ports.as_ref(), &divided.connections)?;
     Ok(Some(Box::new(Multipath {
         settings: Arc::new(section.settings(scenario.packet.mtu, slowest)),
         twins: section.twins,
@@ -70,12 +70,12 @@ pub(crate) fn build(
         coupled: section.coupled,
         seed: scenario.seed,
         first,
-        bundles: divided.bundles,
+        connections: divided.connections,
         of_message: divided.of_message.into(),
         of_subflow: divided.of_subflow.into(),
         senders: BTreeMap::new(),
         receivers: BTreeMap::new(),
-        libraries: vec![Library::default(); topology.hosts().count()],
+        threads: vec![DriverThread::default(); topology.hosts().count()],
         plan,
         outputs: Vec::new(),
         tallies: Tallies::default(),
@@ -84,12 +84,12 @@ pub(crate) fn build(
 
 /// Which messages have which queue pairs.
 struct Divided {
-    bundles: Vec<Bundle>,
+    connections: Vec<MultipathConnection>,
     of_message: Vec<u32>,
     of_subflow: Vec<u32>,
 }
 
-/// Finds the bundles of messages, and adds the specifications of their queue pairs.
+/// Finds the connections of messages, and adds the specifications of their queue pairs.
 fn divide(
     loaded: &Loaded,
     section: &Section,
@@ -97,7 +97,10 @@ fn divide(
     messages: &[MessageSpec],
     qps: &mut Vec<ConnectionSpec>,
 ) -> Result<Divided, Error> {
-    let (mut bundles, mut of_message) = (Vec::<Bundle>::new(), vec![NONE; messages.len()]);
+    let (mut connections, mut of_message) = (
+        Vec::<MultipathConnection>::new(),
+        vec![NONE; messages.len()],
+    );
     let mut of_subflow = Vec::new();
     let mut known: BTreeMap<Sharing, u32> = BTreeMap::new();
     for (message, spec) in messages.iter().enumerate() {
@@ -106,20 +109,20 @@ fn divide(
             continue;
         }
         let shares = shares(&loaded.scenario, spec);
-        let next = bundles.len() as u32;
-        let bundle = match Shared::of(spec).filter(|_| shares) {
+        let next = connections.len() as u32;
+        let connection = match Shared::of(spec).filter(|_| shares) {
             Some(shared) => *known.entry(Sharing { shared, paths }).or_insert(next),
             None => next,
         };
-        of_message[message] = bundle;
-        if let Some(known) = bundles.get_mut(bundle as usize) {
+        of_message[message] = connection;
+        if let Some(known) = connections.get_mut(connection as usize) {
             known.stays_open = true;
             continue;
         }
         if of_subflow.len() + paths as usize > MOST_SUBFLOWS {
             return Err(too_many());
         }
-        bundles.push(Bundle {
+        connections.push(MultipathConnection {
             first: next_flow(messages, qps),
             paths,
             source: spec.source,
@@ -129,15 +132,15 @@ fn divide(
             stays_open: false,
         });
         for _ in 0..paths {
-            of_subflow.push(bundle);
+            of_subflow.push(connection);
             qps.push(ConnectionSpec {
-                group: Some(bundle),
+                group: Some(connection),
                 ..ConnectionSpec::of(spec)
             });
         }
     }
     Ok(Divided {
-        bundles,
+        connections,
         of_message,
         of_subflow,
     })
@@ -171,12 +174,16 @@ pub(super) enum Ports {
     Next,
     /// These, by path.
     List(Vec<u16>),
-    /// These, by bundle.
+    /// These, by connection.
     Each(Vec<Vec<u16>>),
 }
 
 impl Ports {
-    fn new(section: &Section, file: Option<&PortFile>, bundles: &[Bundle]) -> Result<Self, Error> {
+    fn new(
+        section: &Section,
+        file: Option<&PortFile>,
+        connections: &[MultipathConnection],
+    ) -> Result<Self, Error> {
         match &section.plan {
             Plan::Next(_) => Ok(Self::Next),
             Plan::List(list) => Ok(Self::List(list.clone())),
@@ -186,32 +193,37 @@ impl Ports {
                     Error::new("multipath.plan.file", "hasn't been read", hint)
                 })?;
                 let plan = PathPlan::File(file);
-                let ports = bundles.iter().map(|bundle| of_file(&plan, bundle));
+                let ports = connections
+                    .iter()
+                    .map(|connection| of_file(&plan, connection));
                 Ok(Self::Each(ports.collect::<Result<_, _>>()?))
             }
         }
     }
 
-    /// The source port of a path of a bundle whose first one would have `base`.
-    fn port(&self, bundle: u32, path: u32, base: u16) -> u16 {
+    /// The source port of a path of a connection whose first one would have `base`.
+    fn port(&self, connection: u32, path: u32, base: u16) -> u16 {
         match self {
             Self::Next => {
                 let behind = u32::from(base.wrapping_sub(DYNAMIC)) + path;
                 DYNAMIC + (behind % DYNAMIC_PORTS) as u16
             }
             Self::List(list) => list[path as usize],
-            Self::Each(all) => all[bundle as usize][path as usize],
+            Self::Each(all) => all[connection as usize][path as usize],
         }
     }
 }
 
 /// The ports that a file has for two hosts.
-fn of_file(plan: &PathPlan, bundle: &Bundle) -> Result<Vec<u16>, Error> {
-    let [from, to] = [bundle.source, bundle.destination]
+fn of_file(plan: &PathPlan, connection: &MultipathConnection) -> Result<Vec<u16>, Error> {
+    let [from, to] = [connection.source, connection.destination]
         .map(|node| IpAddr::V4(Ipv4Addr::from_bits(address(node))));
-    let found = plan.resolve(from, to, Some(bundle.paths as usize));
+    let found = plan.resolve(from, to, Some(connection.paths as usize));
     let found = found.map_err(|mistake| {
-        let ends = format!("from host {} to host {}", bundle.source, bundle.destination);
+        let ends = format!(
+            "from host {} to host {}",
+            connection.source, connection.destination
+        );
         let message = format!("{ends}: {}", mistake.message);
         Error::new(mistake.place, message, mistake.hint)
     })?;
@@ -238,17 +250,17 @@ impl Multipath {
         workloads: &[Workload],
         mut ports: PortChooser<'_>,
     ) {
-        let mut messages: Vec<Option<FlowId>> = vec![None; self.bundles.len()];
-        for (message, &bundle) in (0..).map(MessageId::new).zip(self.of_message.iter()) {
-            if let Some(first) = messages.get_mut(bundle as usize) {
+        let mut messages: Vec<Option<FlowId>> = vec![None; self.connections.len()];
+        for (message, &connection) in (0..).map(MessageId::new).zip(self.of_message.iter()) {
+            if let Some(first) = messages.get_mut(connection as usize) {
                 first.get_or_insert(traffic.flow_of(message));
             }
         }
-        for (number, (bundle, message)) in (0u32..).zip(self.bundles.iter().zip(messages)) {
+        for (number, (connection, message)) in (0u32..).zip(self.connections.iter().zip(messages)) {
             let base = message.map_or(0, |flow| flows[flow.index()].tuple.source_port);
-            let mut first = flows[bundle.first.index()].tuple;
+            let mut first = flows[connection.first.index()].tuple;
             first.source_port = self.plan.port(number, 0, base);
-            for (path, flow) in (0..).zip(bundle.flows()) {
+            for (path, flow) in (0..).zip(connection.flows()) {
                 let mut tuple = flows[flow.index()].tuple;
                 tuple.source_port = self.plan.port(number, path, base);
                 let spec = traffic.connection(flow);
@@ -257,9 +269,9 @@ impl Multipath {
                 flows[flow.index()] = Flow::new(tuple, ports, spec.class);
             }
         }
-        for (message, &bundle) in (0..).map(MessageId::new).zip(self.of_message.iter()) {
-            if let Some(bundle) = self.bundles.get(bundle as usize) {
-                flows[traffic.flow_of(message).index()] = flows[bundle.first.index()];
+        for (message, &connection) in (0..).map(MessageId::new).zip(self.of_message.iter()) {
+            if let Some(connection) = self.connections.get(connection as usize) {
+                flows[traffic.flow_of(message).index()] = flows[connection.first.index()];
             }
         }
     }

@@ -1,18 +1,18 @@
 //! Messages over several paths: what stands between an application's messages and the queue pairs of their paths.
 //!
-//! A [`Bundle`] is the queue pairs of one connection, which have flow numbers of their own behind messages and
+//! A [`MultipathConnection`] is the queue pairs of one connection, which have flow numbers of their own behind messages and
 //! key-value queue pairs. Its sending end ([`sender`]) drives an endpoint of `fairlane-middleware`, its receiving end
 //! ([`receiver`]) reassemblers of `fairlane-multipath`; each lives at its host and knows nothing of the other but what
-//! packets and notices bring. The [`library`] of a host is the one thread that drives all of them. They call
+//! packets and notices bring. The [`thread`] of a host drives all of them. They call
 //! nobody: what others are to do comes out as [`Output`]s.
 
 mod build;
-mod library;
 mod receiver;
 mod report;
 mod request;
 mod sender;
 mod subflow;
+mod thread;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,12 +29,12 @@ use crate::notice::Frame;
 
 use build::Ports;
 pub(crate) use build::build;
-use library::Library;
-pub(crate) use library::Task;
 use receiver::Receiver;
 pub(crate) use report::Tallies;
 use sender::Sender;
-pub(crate) use sender::{Ended, Heard};
+pub(crate) use sender::{Heard, MessageEnd};
+use thread::DriverThread;
+pub(crate) use thread::Task;
 
 /// Everything behind queue pairs of messages with several paths.
 #[derive(Clone, Debug)]
@@ -47,18 +47,18 @@ pub(crate) struct Multipath {
     seed: u64,
     /// The flow of the first queue pair.
     first: FlowId,
-    bundles: Vec<Bundle>,
+    connections: Vec<MultipathConnection>,
     plan: Ports,
-    /// By message, its bundle or [`NONE`].
+    /// By message, its connection or [`NONE`].
     of_message: Arc<[u32]>,
-    /// By queue pair, its bundle.
+    /// By queue pair, its connection.
     of_subflow: Arc<[u32]>,
-    /// The sending ends that are in use, by bundle.
+    /// The sending ends that are in use, by connection.
     senders: BTreeMap<u32, Box<Sender>>,
     /// The receiving ends that somebody has use for.
     receivers: BTreeMap<u32, Box<Receiver>>,
     /// By host.
-    libraries: Vec<Library>,
+    threads: Vec<DriverThread>,
     /// What is to be done by others, in order.
     pub(crate) outputs: Vec<Output>,
     pub(crate) tallies: Tallies,
@@ -75,7 +75,7 @@ pub(crate) struct Costs {
 
 /// The queue pairs of one connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bundle {
+pub(crate) struct MultipathConnection {
     /// The flow of the first path; the others follow.
     pub(crate) first: FlowId,
     pub(crate) paths: u32,
@@ -88,7 +88,7 @@ pub(crate) struct Bundle {
     pub(crate) stays_open: bool,
 }
 
-impl Bundle {
+impl MultipathConnection {
     /// The flows of its paths.
     pub(crate) fn flows(&self) -> impl Iterator<Item = FlowId> + use<> {
         let first = self.first.get();
@@ -103,7 +103,7 @@ impl Bundle {
 
 /// A work request on its way to a queue pair.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Posting {
+pub(crate) struct PostedWork {
     pub(crate) flow: FlowId,
     /// What the other end learns of it, if it is to.
     pub(crate) frame: Option<Frame>,
@@ -111,7 +111,7 @@ pub(crate) struct Posting {
     written: middleware::Posting,
 }
 
-impl Posting {
+impl PostedWork {
     /// What the queue pair is given.
     pub(crate) fn request(&self) -> WorkRequest {
         request::request(&self.written.chunk)
@@ -122,24 +122,24 @@ impl Posting {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Output {
     /// A work request goes to its queue pair, which is opened if it isn't.
-    Post(Posting),
+    Post(PostedWork),
     /// A queue pair is closed at both ends; whether all that it sent has arrived.
     Close(FlowId, bool),
     /// A queue pair is closed at both ends, and opened anew.
     Renew(FlowId),
     /// A message has ended at its source.
-    Ended(Ended),
+    Ended(MessageEnd),
     /// A message has arrived at its destination.
     Arrived(MessageId),
     /// The sending end may hear of one more receive.
-    Grant { bundle: u32, id: u64 },
+    Grant { connection: u32, id: u64 },
 }
 
 impl Multipath {
-    /// The bundle of a message, if it has several paths.
-    pub(crate) fn bundle_of(&self, message: MessageId) -> Option<u32> {
-        let bundle = self.of_message.get(message.index()).copied();
-        bundle.filter(|&bundle| bundle != NONE)
+    /// The connection of a message, if it has several paths.
+    pub(crate) fn connection_of_message(&self, message: MessageId) -> Option<u32> {
+        let connection = self.of_message.get(message.index()).copied();
+        connection.filter(|&connection| connection != NONE)
     }
 
     /// Whether a message of this size is cut into packets where a single queue pair would cut it.
@@ -161,70 +161,72 @@ impl Multipath {
         self.coupled
     }
 
-    /// The bundle of a queue pair.
-    pub(crate) fn bundle_of_flow(&self, flow: FlowId) -> u32 {
+    /// The connection of a queue pair.
+    pub(crate) fn connection_of_flow(&self, flow: FlowId) -> u32 {
         self.of_subflow[(flow.get() - self.first.get()) as usize]
     }
 
-    pub(crate) fn bundle(&self, number: u32) -> &Bundle {
-        &self.bundles[number as usize]
+    pub(crate) fn connection(&self, number: u32) -> &MultipathConnection {
+        &self.connections[number as usize]
     }
 
-    /// The bundle and the path that a flow is of.
+    /// The connection and the path that a flow is of.
     fn place(&self, flow: FlowId) -> (u32, PathId) {
-        let bundle = self.bundle_of_flow(flow);
-        let path = flow.get() - self.bundle(bundle).first.get();
-        (bundle, PathId::new(path))
+        let connection = self.connection_of_flow(flow);
+        let path = flow.get() - self.connection(connection).first.get();
+        (connection, PathId::new(path))
     }
 
     /// Whether something other than a packet that arrives makes a connection go on.
     pub(crate) fn will_act(&self) -> bool {
-        let busy = |library: &Library| library.is_busy();
-        self.libraries.iter().any(busy) || self.senders.values().any(|sender| sender.will_act())
+        let busy = |thread: &DriverThread| thread.is_busy();
+        self.threads.iter().any(busy) || self.senders.values().any(|sender| sender.will_act())
     }
 
     /// Whether a message has parts that were never posted, and its connection doesn't give up `until` then.
     pub(crate) fn goes_on(&self, message: MessageId, until: Time) -> bool {
-        let sender = self.bundle_of(message).and_then(|it| self.senders.get(&it));
+        let sender = self
+            .connection_of_message(message)
+            .and_then(|it| self.senders.get(&it));
         sender.is_some_and(|sender| sender.goes_on(message, until))
     }
 
     /// The open queue pairs of the sending end that a message has.
     pub(crate) fn open_flows(&self, message: MessageId) -> impl Iterator<Item = FlowId> + '_ {
-        let bundle = self.bundle_of(message);
-        let sender = bundle.and_then(|it| Some((self.bundle(it), self.senders.get(&it)?)));
+        let connection = self.connection_of_message(message);
+        let sender = connection.and_then(|it| Some((self.connection(it), self.senders.get(&it)?)));
         sender
             .into_iter()
-            .flat_map(|(bundle, sender)| sender.open_flows(bundle))
+            .flat_map(|(connection, sender)| sender.open_flows(connection))
     }
 
-    /// The library of a host has something to do; every such call comes from an event, and the queue pairs are told
+    /// The driver thread of a host has something to do; every such call comes from an event, and the queue pairs are told
     /// what follows by [`outputs`](Self::outputs).
-    pub(crate) fn on_library(&mut self, engine: &mut Engine, host: HostId, event: Event) {
+    pub(crate) fn on_thread(&mut self, engine: &mut Engine, host: HostId, event: Event) {
         let now = engine.now();
-        if !self.libraries[host.index()].wake.fires(engine, event) {
+        if !self.threads[host.index()].wake.fires(engine, event) {
             return;
         }
-        while let Some((cost, task)) = self.libraries[host.index()].take_visible(now) {
+        while let Some((cost, task)) = self.threads[host.index()].take_visible(now) {
             self.schedule(now, (host, cost), task);
         }
-        while let Some(task) = self.libraries[host.index()].take(now) {
+        while let Some(task) = self.threads[host.index()].take(now) {
             self.perform(now, task);
         }
-        while let Some(bundle) = self.libraries[host.index()].take_deadline(now) {
-            self.on_deadline(now, bundle);
+        while let Some(connection) = self.threads[host.index()].take_deadline(now) {
+            self.on_deadline(now, connection);
         }
         self.arm(engine, host);
     }
 
-    /// Sees to it that the library of a host is woken.
+    /// Sees to it that the driver thread of a host is woken.
     pub(crate) fn arm(&mut self, engine: &mut Engine, host: HostId) {
-        self.libraries[host.index()].arm(engine, host);
+        self.threads[host.index()].arm(engine, host);
     }
 
     /// Has the thread of a host do something that takes `cost`, at once if that is nothing and it has nothing to do.
     fn schedule(&mut self, now: Time, (host, cost): (HostId, Duration), task: Task) {
-        if let Some(task) = self.libraries[host.index()].accept(now, cost, task) {
+        if let Some(task) = self.threads[host.index()].accept(now, cost, task) {
             self.perform(now, task);
         }
     }
@@ -242,7 +244,7 @@ impl Multipath {
         // A sending end is where its host is, and so is a receiving end.
         self.senders.extend(other.senders);
         self.receivers.extend(other.receivers);
-        for (own, theirs) in self.libraries.iter_mut().zip(&other.libraries) {
+        for (own, theirs) in self.threads.iter_mut().zip(&other.threads) {
             own.absorb(theirs);
         }
         self.tallies.absorb(other.tallies);

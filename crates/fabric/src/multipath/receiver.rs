@@ -84,11 +84,11 @@ impl Order {
 }
 
 impl Multipath {
-    fn receiver(&mut self, bundle: u32) -> &mut Receiver {
-        let paths = self.bundle(bundle).paths as usize;
+    fn receiver(&mut self, connection: u32) -> &mut Receiver {
+        let paths = self.connection(connection).paths as usize;
         // A sender keeps to what it may have under way.
         let own = &self.settings;
-        self.receivers.entry(bundle).or_insert_with(|| {
+        self.receivers.entry(connection).or_insert_with(|| {
             let settings = Arc::new(Settings {
                 messages: 1 << 20,
                 holes: 1 << 20,
@@ -105,8 +105,8 @@ impl Multipath {
 
     /// Hears what a work request is that comes, or has come.
     pub(crate) fn on_frame(&mut self, flow: FlowId, frame: &Frame) {
-        let (bundle, path) = self.place(flow);
-        let receiver = self.receiver(bundle);
+        let (connection, path) = self.place(flow);
+        let receiver = self.receiver(connection);
         if receiver.epoch != frame.epoch {
             receiver.epoch = frame.epoch;
             (receiver.sends, receiver.writes) = (receiver.sends.anew(), receiver.writes.anew());
@@ -116,12 +116,12 @@ impl Multipath {
 
     /// The responder of a queue pair has everything before packet `expected`.
     pub(crate) fn on_expected(&mut self, now: Time, flow: FlowId, expected: Psn) {
-        let (bundle, path) = self.place(flow);
-        let [_, host] = self.bundle(bundle).hosts;
+        let (connection, path) = self.place(flow);
+        let [_, host] = self.connection(connection).hosts;
         let cost = self.costs.reassemble;
         let window = u64::from(self.settings.messages);
-        let keeps = self.bundle(bundle).stays_open;
-        let Some(receiver) = self.receivers.get_mut(&bundle) else {
+        let keeps = self.connection(connection).stays_open;
+        let Some(receiver) = self.receivers.get_mut(&connection) else {
             return;
         };
         let mut chunks = 0;
@@ -145,7 +145,7 @@ impl Multipath {
             if keeps {
                 // Another receive takes its place.
                 let id = window + id;
-                self.outputs.push(Output::Grant { bundle, id });
+                self.outputs.push(Output::Grant { connection, id });
             }
         }
         self.tallies.placed += chunks;
@@ -156,22 +156,22 @@ impl Multipath {
             self.schedule(now, (host, work), Task::Arrived(message));
             work = Duration::ZERO;
         }
-        self.libraries[host.index()].occupy(now, work);
+        self.threads[host.index()].occupy(now, work);
     }
 
     /// A queue pair has gone, and a new one takes its place: what the old one still had on its way won't come.
     pub(crate) fn forget_frames(&mut self, flow: FlowId) {
-        let (bundle, path) = self.place(flow);
-        if let Some(receiver) = self.receivers.get_mut(&bundle) {
+        let (connection, path) = self.place(flow);
+        if let Some(receiver) = self.receivers.get_mut(&connection) {
             receiver.frames[path.index()].clear();
         }
     }
 
     /// A connection of one message is over at its other end.
     pub(crate) fn forget_receiver(&mut self, flow: FlowId) {
-        let bundle = self.bundle_of_flow(flow);
-        if !self.bundle(bundle).stays_open {
-            self.receivers.remove(&bundle);
+        let connection = self.connection_of_flow(flow);
+        if !self.connection(connection).stays_open {
+            self.receivers.remove(&connection);
         }
     }
 }

@@ -6,7 +6,7 @@ use fairlane_multipath::{Health, Paths};
 use fairlane_network::Network;
 use fairlane_units::{Bytes, Duration, FlowId, MessageId, NodeId, PathId, Rate};
 
-use super::{Bundle, Multipath};
+use super::{Multipath, MultipathConnection};
 use crate::{MultipathRecord, PathRecord};
 
 /// What is counted as a run goes.
@@ -126,9 +126,9 @@ const fn name(health: Health) -> &'static str {
 
 impl Tallies {
     /// A connection is over.
-    pub(super) fn on_over(&mut self, bundle: &Bundle, paths: &[PathTally]) {
-        for ((path, flow), tally) in (0..).map(PathId::new).zip(bundle.flows()).zip(paths) {
-            let key = (bundle.source, bundle.destination, path);
+    pub(super) fn on_over(&mut self, connection: &MultipathConnection, paths: &[PathTally]) {
+        for ((path, flow), tally) in (0..).map(PathId::new).zip(connection.flows()).zip(paths) {
+            let key = (connection.source, connection.destination, path);
             let known = self.paths.entry(key).or_default();
             known.add(tally);
             known.flow.get_or_insert(flow);
@@ -156,8 +156,8 @@ impl Multipath {
     /// What results say.
     pub(crate) fn record(&self, net: &Network) -> MultipathRecord {
         let mut tallies = self.tallies.clone();
-        for (&bundle, sender) in &self.senders {
-            tallies.on_over(self.bundle(bundle), &sender.tallies());
+        for (&connection, sender) in &self.senders {
+            tallies.on_over(self.connection(connection), &sender.tallies());
         }
         let paths = tallies.paths.iter();
         MultipathRecord {
@@ -178,7 +178,7 @@ impl Multipath {
 
     /// How much of a message under way is known to have arrived.
     pub(crate) fn acknowledged(&self, message: MessageId) -> Option<Bytes> {
-        let sender = self.senders.get(&self.bundle_of(message)?)?;
+        let sender = self.senders.get(&self.connection_of_message(message)?)?;
         sender.acknowledged(message)
     }
 }

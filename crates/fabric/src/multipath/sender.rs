@@ -15,7 +15,7 @@ use fairlane_units::{Bytes, Duration, FlowId, MessageId, PathId, Time};
 use super::report::PathTally;
 use super::request::{describe, outcome};
 use super::subflow::{Posted, Subflow};
-use super::{Bundle, Multipath, Output, Task};
+use super::{Multipath, MultipathConnection, Output, Task};
 use crate::MessageSpec;
 
 /// A receive as large as any message; no memory is simulated.
@@ -36,7 +36,7 @@ pub(crate) struct Heard {
 
 /// A message that has ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct MessageEnd {
     pub(crate) message: MessageId,
     pub(crate) succeeded: bool,
     pub(crate) acknowledged: Bytes,
@@ -100,8 +100,11 @@ impl Sender {
         self.under_way.iter().find(mine).is_some_and(unposted) && later()
     }
 
-    pub(super) fn open_flows(&self, bundle: &Bundle) -> impl Iterator<Item = FlowId> + '_ {
-        let numbered = bundle.flows().zip((0..).map(PathId::new));
+    pub(super) fn open_flows(
+        &self,
+        connection: &MultipathConnection,
+    ) -> impl Iterator<Item = FlowId> + '_ {
+        let numbered = connection.flows().zip((0..).map(PathId::new));
         numbered.filter_map(|(flow, path)| self.endpoint.is_in_use(path).then_some(flow))
     }
 
@@ -120,31 +123,31 @@ impl Multipath {
         spec: &MessageSpec,
         awaited: bool,
     ) {
-        let Some(bundle) = self.bundle_of(message) else {
+        let Some(connection) = self.connection_of_message(message) else {
             return;
         };
         let awaited = awaited || !self.costs.reassemble.is_zero();
         let failed = |it: &Sender| it.has_failed() && it.under_way.is_empty();
-        match self.senders.get(&bundle).map(|it| failed(it)) {
+        match self.senders.get(&connection).map(|it| failed(it)) {
             None => {
-                let opening = self.open(bundle);
+                let opening = self.open(connection);
                 let endpoint = Endpoint::new(self.settings.clone(), &opening);
                 let mut sender = Sender::new(endpoint.expect("the scenario was checked"));
-                self.prepare(net, bundle, sender.endpoint.connection_mut());
-                self.senders.insert(bundle, Box::new(sender));
+                self.prepare(net, connection, sender.endpoint.connection_mut());
+                self.senders.insert(connection, Box::new(sender));
             }
             Some(true) => {
-                let opening = self.open(bundle);
-                if let Some(mut sender) = self.senders.remove(&bundle) {
+                let opening = self.open(connection);
+                if let Some(mut sender) = self.senders.remove(&connection) {
                     sender.restart(&opening);
-                    self.prepare(net, bundle, sender.endpoint.connection_mut());
-                    self.senders.insert(bundle, sender);
+                    self.prepare(net, connection, sender.endpoint.connection_mut());
+                    self.senders.insert(connection, sender);
                 }
             }
             Some(false) => {}
         }
         self.tallies.messages += 1;
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         sender.backlog.push_back(Waiting {
@@ -153,28 +156,28 @@ impl Multipath {
             size: spec.size,
             awaited,
         });
-        self.pump(net.now(), bundle);
+        self.pump(net.now(), connection);
     }
 
     /// What a connection begins with.
-    fn open(&mut self, bundle: u32) -> Opening {
+    fn open(&mut self, connection: u32) -> Opening {
         self.tallies.connections += 1;
         Opening {
-            paths: self.bundle(bundle).paths as usize,
-            seed: self.seed ^ u64::from(bundle),
-            group: bundle,
+            paths: self.connection(connection).paths as usize,
+            seed: self.seed ^ u64::from(connection),
+            group: connection,
             probe_region: (self.twins == Twins::Probe).then_some(Remote::default()),
         }
     }
 
     /// Tells a connection, before its first message, what is known of its paths and the other end.
-    fn prepare(&self, net: &Network, bundle: u32, connection: &mut Connection) {
-        let one = *self.bundle(bundle);
+    fn prepare(&self, net: &Network, connection: u32, sending: &mut Connection) {
+        let one = *self.connection(connection);
         if self.twins == Twins::Route && net.plan().foreseen && !net.plan().forks {
             let back = one.verb.awaits_response();
             for (path, flow) in (0..).map(PathId::new).zip(one.flows()) {
                 if let Some(route) = net.flow(flow).route(net.graph(), back) {
-                    connection.on_route(path, route);
+                    sending.on_route(path, route);
                 }
             }
         }
@@ -183,27 +186,27 @@ impl Multipath {
             true => u64::from(self.settings.messages),
         };
         for id in 0..receives {
-            connection.on_grant(&grant(id));
+            sending.on_grant(&grant(id));
         }
         if self.twins == Twins::Probe {
-            let probed = connection.probe();
+            let probed = sending.probe();
             debug_assert!(probed.is_ok(), "{probed:?}");
         }
     }
 
     /// Hears of one more receive at the other end.
-    pub(crate) fn on_grant(&mut self, now: Time, bundle: u32, id: u64) {
-        if let Some(sender) = self.senders.get_mut(&bundle) {
+    pub(crate) fn on_grant(&mut self, now: Time, connection: u32, id: u64) {
+        if let Some(sender) = self.senders.get_mut(&connection) {
             sender.endpoint.connection_mut().on_grant(&grant(id));
-            self.pump(now, bundle);
+            self.pump(now, connection);
         }
     }
 
-    pub(super) fn on_deadline(&mut self, now: Time, bundle: u32) {
-        if let Some(sender) = self.senders.get_mut(&bundle) {
+    pub(super) fn on_deadline(&mut self, now: Time, connection: u32) {
+        if let Some(sender) = self.senders.get_mut(&connection) {
             sender.deadline = Time::MAX;
             sender.endpoint.on_deadline(now);
-            self.pump(now, bundle);
+            self.pump(now, connection);
         }
     }
 
@@ -214,8 +217,8 @@ impl Multipath {
         (flow, visible): (FlowId, Time),
         mut heard: Heard,
     ) {
-        let (bundle, path) = self.place(flow);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+        let (connection, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         let subflow = &mut sender.subflows[path.index()];
@@ -225,7 +228,7 @@ impl Multipath {
         if heard.status != Status::Success {
             // It takes no more, whatever its path is worth.
             sender.endpoint.on_error(path);
-            self.replace(bundle);
+            self.replace(connection);
         }
         let placed = match reads {
             true => self.costs.reassemble,
@@ -233,11 +236,11 @@ impl Multipath {
         };
         self.tallies.cpu.poll += self.costs.poll;
         self.tallies.cpu.reassemble += placed;
-        let host = self.bundle(bundle).hosts[0];
+        let host = self.connection(connection).hosts[0];
         let work = self.costs.poll + placed;
         let task = Task::Completed { flow, heard };
         if visible > now {
-            self.libraries[host.index()].await_completion(visible, work, task);
+            self.threads[host.index()].await_completion(visible, work, task);
         } else {
             self.schedule(now, (host, work), task);
         }
@@ -245,8 +248,8 @@ impl Multipath {
 
     /// The thread of the host has seen that a work request has ended.
     pub(super) fn on_polled(&mut self, now: Time, flow: FlowId, heard: &Heard) {
-        let (bundle, path) = self.place(flow);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+        let (connection, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         if sender.endpoint.generation(path) != heard.generation {
@@ -278,14 +281,14 @@ impl Multipath {
         };
         let tag = Tag::from_number(heard.tag);
         sender.endpoint.on_completion(now, tag, &completion);
-        self.pump(now, bundle);
+        self.pump(now, connection);
     }
 
     /// Has a connection do all that it can now.
-    fn pump(&mut self, now: Time, bundle: u32) {
+    fn pump(&mut self, now: Time, connection: u32) {
         loop {
-            self.report(now, bundle);
-            let Some(sender) = self.senders.get_mut(&bundle) else {
+            self.report(now, connection);
+            let Some(sender) = self.senders.get_mut(&connection) else {
                 return;
             };
             if sender.has_failed() && sender.under_way.is_empty() {
@@ -293,45 +296,45 @@ impl Multipath {
             }
             sender.admit(now);
             match sender.endpoint.poll_posting(now) {
-                Some(posting) => self.give(now, bundle, posting),
-                None if self.report(now, bundle) => {}
+                Some(posting) => self.give(now, connection, posting),
+                None if self.report(now, connection) => {}
                 None => break,
             }
         }
-        let host = self.bundle(bundle).hosts[0];
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+        let host = self.connection(connection).hosts[0];
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
-        let connection = sender.endpoint.connection();
-        let idle = connection.outstanding() == 0 && !connection.is_probing();
-        let at = connection.deadline().filter(|_| !idle);
+        let sending = sender.endpoint.connection();
+        let idle = sending.outstanding() == 0 && !sending.is_probing();
+        let at = sending.deadline().filter(|_| !idle);
         let before = std::mem::replace(&mut sender.deadline, at.unwrap_or(Time::MAX));
         if before != sender.deadline {
-            let library = &mut self.libraries[host.index()];
-            library.set_deadline(bundle, before, sender.deadline);
+            let thread = &mut self.threads[host.index()];
+            thread.set_deadline(connection, before, sender.deadline);
         }
-        if idle && !self.bundle(bundle).stays_open {
-            self.close(bundle);
+        if idle && !self.connection(connection).stays_open {
+            self.close(connection);
         }
     }
 
     /// Hears what has happened to messages and paths; whether anything has.
-    fn report(&mut self, _now: Time, bundle: u32) -> bool {
-        let one = *self.bundle(bundle);
+    fn report(&mut self, _now: Time, connection: u32) -> bool {
+        let one = *self.connection(connection);
         let mut any = false;
-        while let Some(sender) = self.senders.get_mut(&bundle) {
+        while let Some(sender) = self.senders.get_mut(&connection) {
             let Some(event) = sender.endpoint.poll_event() else {
                 break;
             };
             any = true;
             match event {
-                Event::Completed { .. } => self.end(bundle, true),
+                Event::Completed { .. } => self.end(connection, true),
                 Event::Failed { .. } => {
-                    self.end(bundle, false);
-                    let sender = self.senders.get(&bundle);
+                    self.end(connection, false);
+                    let sender = self.senders.get(&connection);
                     if sender.is_some_and(|it| it.endpoint.connection().outstanding() == 0) {
                         // The next message takes a new connection.
-                        self.break_up(bundle);
+                        self.break_up(connection);
                     }
                 }
                 Event::Path { path, health } => {
@@ -347,8 +350,8 @@ impl Multipath {
     }
 
     /// The oldest message of a connection has ended.
-    fn end(&mut self, bundle: u32, succeeded: bool) {
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+    fn end(&mut self, connection: u32, succeeded: bool) {
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         let Some(it) = sender.under_way.pop_front() else {
@@ -356,7 +359,7 @@ impl Multipath {
         };
         sender.first += 1;
         let retransmitted = std::mem::take(&mut sender.retransmitted);
-        self.outputs.push(Output::Ended(Ended {
+        self.outputs.push(Output::Ended(MessageEnd {
             message: it.message,
             succeeded,
             acknowledged: Bytes::new(it.delivered.min(it.size)),
@@ -365,9 +368,9 @@ impl Multipath {
     }
 
     /// The thread writes a chunk's work request.
-    fn give(&mut self, now: Time, bundle: u32, posting: middleware::Posting) {
-        let (one, chunk) = (*self.bundle(bundle), &posting.chunk);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+    fn give(&mut self, now: Time, connection: u32, posting: middleware::Posting) {
+        let (one, chunk) = (*self.connection(connection), &posting.chunk);
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         let (path, epoch) = (chunk.path, sender.epoch);
@@ -404,34 +407,34 @@ impl Multipath {
 
     /// A connection has failed, and all its messages have ended: those that come get another one, over new queue
     /// pairs.
-    fn break_up(&mut self, bundle: u32) {
-        let flows = self.bundle(bundle).flows();
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+    fn break_up(&mut self, connection: u32) {
+        let flows = self.connection(connection).flows();
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         // What waits behind would have been flushed.
         for waiting in std::mem::take(&mut sender.backlog) {
-            self.outputs.push(Output::Ended(Ended {
+            self.outputs.push(Output::Ended(MessageEnd {
                 message: waiting.message,
                 succeeded: false,
                 acknowledged: Bytes::ZERO,
                 retransmitted: 0,
             }));
         }
-        match self.bundle(bundle).stays_open {
-            false => self.close(bundle),
+        match self.connection(connection).stays_open {
+            false => self.close(connection),
             true => flows.for_each(|flow| self.give_up(flow)),
         }
     }
 
     /// A connection is over.
-    fn close(&mut self, bundle: u32) {
-        let Some(sender) = self.senders.remove(&bundle) else {
+    fn close(&mut self, connection: u32) {
+        let Some(sender) = self.senders.remove(&connection) else {
             return;
         };
-        let one = *self.bundle(bundle);
-        let library = &mut self.libraries[one.hosts[0].index()];
-        library.set_deadline(bundle, sender.deadline, Time::MAX);
+        let one = *self.connection(connection);
+        let thread = &mut self.threads[one.hosts[0].index()];
+        thread.set_deadline(connection, sender.deadline, Time::MAX);
         for ((flow, subflow), path) in one.flows().zip(&sender.subflows).zip(0..) {
             if sender.endpoint.is_in_use(PathId::new(path)) {
                 let settled = subflow.posted.is_empty();

@@ -6,7 +6,7 @@ use fairlane_middleware as middleware;
 use fairlane_units::FlowId;
 
 use super::report::PathTally;
-use super::{Multipath, Output, Posting};
+use super::{Multipath, Output, PostedWork};
 use crate::notice::Frame;
 
 /// A work request that its queue pair has.
@@ -28,7 +28,7 @@ pub(super) struct Posted {
 pub(super) struct Subflow {
     pub(super) posted: VecDeque<Posted>,
     /// Work requests that wait for a NIC with costs.
-    pub(super) queued: VecDeque<Posting>,
+    pub(super) queued: VecDeque<PostedWork>,
     /// Counts work requests.
     pub(super) number: u32,
     pub(super) retransmitted: u64,
@@ -39,8 +39,8 @@ pub(super) struct Subflow {
 impl Multipath {
     /// A path is given up: what its queue pair still has goes elsewhere.
     pub(super) fn give_up(&mut self, flow: FlowId) {
-        let (bundle, path) = self.place(flow);
-        if let Some(sender) = self.senders.get_mut(&bundle) {
+        let (connection, path) = self.place(flow);
+        if let Some(sender) = self.senders.get_mut(&connection) {
             sender.endpoint.give_up(path);
             self.on_given_up(flow);
         }
@@ -48,20 +48,20 @@ impl Multipath {
 
     /// The sending end has given up a path for now.
     pub(super) fn on_given_up(&mut self, flow: FlowId) {
-        let (bundle, path) = self.place(flow);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+        let (connection, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         let subflow = &mut sender.subflows[path.index()];
         subflow.tally.quarantines += 1;
         subflow.posted.clear();
-        self.replace(bundle);
+        self.replace(connection);
     }
 
     /// Queue pairs that have failed are replaced at both ends.
-    pub(super) fn replace(&mut self, bundle: u32) {
-        let one = *self.bundle(bundle);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+    pub(super) fn replace(&mut self, connection: u32) {
+        let one = *self.connection(connection);
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         while let Some(path) = sender.endpoint.poll_replacement() {
@@ -71,8 +71,8 @@ impl Multipath {
 
     /// A queue pair that was replaced can be used.
     pub(crate) fn on_renewed(&mut self, flow: FlowId) {
-        let (bundle, path) = self.place(flow);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+        let (connection, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         let subflow = &mut sender.subflows[path.index()];
@@ -85,8 +85,8 @@ impl Multipath {
 
     /// A work request is written: its queue pair takes it, unless that is being replaced.
     pub(super) fn on_written(&mut self, flow: FlowId, written: middleware::Posting) {
-        let (bundle, path) = self.place(flow);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
+        let (connection, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&connection) else {
             return;
         };
         if !sender.endpoint.admits(&written) {
@@ -100,7 +100,7 @@ impl Multipath {
             frame.number = subflow.number;
             subflow.number = subflow.number.wrapping_add(1);
         }
-        self.outputs.push(Output::Post(Posting {
+        self.outputs.push(Output::Post(PostedWork {
             flow,
             frame,
             written,
@@ -108,17 +108,17 @@ impl Multipath {
     }
 
     /// A NIC with costs has a work request to begin.
-    pub(crate) fn queue(&mut self, posting: Posting) {
-        let (bundle, path) = self.place(posting.flow);
-        if let Some(sender) = self.senders.get_mut(&bundle) {
+    pub(crate) fn queue(&mut self, posting: PostedWork) {
+        let (connection, path) = self.place(posting.flow);
+        if let Some(sender) = self.senders.get_mut(&connection) {
             sender.subflows[path.index()].queued.push_back(posting);
         }
     }
 
     /// The work request that the NIC of a flow is done with; `None` if that isn't to be sent any more, or not yet.
-    pub(crate) fn dequeue(&mut self, flow: FlowId) -> Option<Posting> {
-        let (bundle, path) = self.place(flow);
-        let sender = self.senders.get_mut(&bundle)?;
+    pub(crate) fn dequeue(&mut self, flow: FlowId) -> Option<PostedWork> {
+        let (connection, path) = self.place(flow);
+        let sender = self.senders.get_mut(&connection)?;
         let posting = sender.subflows[path.index()].queued.pop_front()?;
         sender.endpoint.admits(&posting.written).then_some(posting)
     }

@@ -11,7 +11,7 @@
 //! knows beforehand: windows go on only while some message has so much to send that it can't end in the next
 //! one. Where there is none, one thread handles the events of all parts in their order, one by one.
 
-pub(crate) mod conductor;
+pub(crate) mod coordinator;
 pub(crate) mod cut;
 mod gate;
 

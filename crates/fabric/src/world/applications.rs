@@ -10,7 +10,7 @@ use super::ideal::push_record;
 use super::subflows;
 use crate::MessageRecord;
 use crate::endpoint::{Endpoints, Output};
-use crate::events::LIBRARY;
+use crate::events::THREAD;
 use crate::world::World;
 
 impl World {
@@ -120,8 +120,8 @@ impl World {
 
     #[cold]
     pub(super) fn on_application(&mut self, application: u32, event: Event) {
-        if application & LIBRARY != 0 {
-            return subflows::on_library(self, HostId::new(application & !LIBRARY), event);
+        if application & THREAD != 0 {
+            return subflows::on_thread(self, HostId::new(application & !THREAD), event);
         }
         self.drive(|all, net| all.on_application(&mut net.engine, application, event));
     }
@@ -148,12 +148,12 @@ impl World {
         let mut receives = None;
         self.drive(|all, net| receives = all.on_unit(&mut net.engine, number, event));
         if let Some(host) = receives {
-            self.receive(host);
+            self.receive_in_turn(host);
         }
     }
 
     /// The first packet that waits at a NIC is handled, and those behind it whose connection is kept.
-    fn receive(&mut self, host: HostId) {
+    fn receive_in_turn(&mut self, host: HostId) {
         let mut next = true;
         while next {
             let mut released = None;
@@ -161,7 +161,7 @@ impl World {
             let Some(at) = released else {
                 return;
             };
-            self.take_in(host, at);
+            self.on_packet(host, at);
             let traffic = self.traffic.clone();
             self.drive(|all, net| next = all.may_go_on(net, &traffic, host));
         }

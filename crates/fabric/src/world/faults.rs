@@ -5,7 +5,7 @@ use fairlane_units::{FlowId, MessageId, QpId};
 
 use super::subflows;
 use crate::events::control;
-use crate::ideal::Ways;
+use crate::ideal::KnownPaths;
 use crate::world::World;
 
 impl World {
@@ -21,11 +21,11 @@ impl World {
             return;
         };
         let posted: Vec<MessageId> = self.hosts.connections.posted.keys().copied().collect();
-        let ways = |message: &MessageId| subflows::ways(self, *message);
-        let of_messages: Vec<Ways> = posted.iter().map(ways).collect();
+        let paths = |message: &MessageId| subflows::paths(self, *message);
+        let of_messages: Vec<KnownPaths> = posted.iter().map(paths).collect();
         let open: Vec<(QpId, FlowId)> = self.traffic.applications().collect();
-        let ways = |&(_, flow): &(QpId, FlowId)| self.shapes.known_paths(&self.net, flow);
-        let of_applications: Vec<Ways> = open.iter().map(ways).collect();
+        let paths = |&(_, flow): &(QpId, FlowId)| self.profiles.known_paths(&self.net, flow);
+        let of_applications: Vec<KnownPaths> = open.iter().map(paths).collect();
         self.net.change_link(change.link, change.up);
         let ends = [change.link * 2, change.link * 2 + 1];
         for port in ends {
@@ -36,7 +36,7 @@ impl World {
             }
         }
         self.net.reroute();
-        self.shapes.clear();
+        self.profiles.clear();
         for (message, before) in posted.into_iter().zip(of_messages) {
             self.note_message_paths(message, before);
         }

@@ -4,7 +4,7 @@ use fairlane_units::{Duration, FlowId, MessageId, QpId};
 
 use super::subflows;
 use crate::baseline::Work;
-use crate::ideal::{Ways, bound, bound_divided, least};
+use crate::ideal::{KnownPaths, bound, bound_divided, least};
 use crate::world::World;
 use crate::{MessageRecord, MessageSpec};
 
@@ -14,19 +14,19 @@ impl World {
     ///
     /// Data and acknowledgements may be on old and new paths at once, so the ideal time is what no
     /// distribution over them can beat.
-    pub(crate) fn note_message_paths(&mut self, message: MessageId, before: Ways) {
-        let mut ways = before;
-        ways.extend(subflows::ways(self, message));
+    pub(crate) fn note_message_paths(&mut self, message: MessageId, before: KnownPaths) {
+        let mut paths = before;
+        paths.extend(subflows::paths(self, message));
         let MessageSpec { verb, size, .. } = *self.traffic.message(message);
         let flow = self.traffic.flow_of(message);
         let (work, rules) = (Work::message(verb, size), self.traffic.rules_of(flow));
         let ideal = match subflows::keeps_packets(self, message, size) {
             // Links between switches may be slower than those of the hosts: together they aren't.
-            Some(true) => bound(&ways.known, &work, rules),
-            Some(false) => bound_divided(&ways.known, &work, rules),
-            None => least(&ways.known, &work, self.net.plan(), rules),
+            Some(true) => bound(&paths.known, &work, rules),
+            Some(false) => bound_divided(&paths.known, &work, rules),
+            None => least(&paths.known, &work, self.net.plan(), rules),
         };
-        let moved = bound(&ways.any, &work, rules);
+        let moved = bound(&paths.any, &work, rules);
         if let Some(posted) = self.hosts.connections.posted.get_mut(&message) {
             posted.ideal = [posted.ideal, ideal].into_iter().flatten().min();
             posted.moved = [posted.moved, moved].into_iter().flatten().min();
@@ -34,11 +34,11 @@ impl World {
     }
 
     /// Notes the paths of an application's queue pair under the present routes, beside those `before`.
-    pub(crate) fn note_qp_paths(&mut self, qp: QpId, flow: FlowId, before: Ways) {
-        let mut ways = before;
-        ways.extend(self.shapes.known_paths(&self.net, flow));
+    pub(crate) fn note_qp_paths(&mut self, qp: QpId, flow: FlowId, before: KnownPaths) {
+        let mut paths = before;
+        paths.extend(self.profiles.known_paths(&self.net, flow));
         if let Some(endpoints) = &mut self.endpoints {
-            endpoints.note_paths(qp, ways);
+            endpoints.note_paths(qp, paths);
         }
     }
 }

@@ -37,7 +37,7 @@ impl World {
     }
 
     /// Takes in what hosts of another part had for those here; returns it empty.
-    pub(crate) fn take_in_mail(&mut self, mut mail: Mail) -> Mail {
+    pub(crate) fn receive_mail(&mut self, mut mail: Mail) -> Mail {
         for posted in mail.posted.drain(..) {
             let connections = &mut self.hosts.connections;
             connections.expect(posted.flow, posted.message, posted.packets);

@@ -15,8 +15,8 @@ impl World {
         let (hosts, ports) = (&self.hosts, self.net.ports());
         // Frames are repeated in time for the fastest of a host's links.
         let rate = |node| {
-            let lanes = &hosts.nic_at(node).lanes;
-            let rates = lanes.iter().map(|lane| ports[lane.port as usize].rate);
+            let nic_ports = &hosts.nic_at(node).ports;
+            let rates = nic_ports.iter().map(|it| ports[it.port as usize].rate);
             rates.max().unwrap_or_default()
         };
         let frames = self.storms.due(self.net.now(), rate);

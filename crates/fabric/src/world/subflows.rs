@@ -14,8 +14,8 @@ use super::World;
 use super::ideal::push_record;
 use crate::connections::Posted;
 use crate::endpoint::subflow;
-use crate::ideal::{Paths, Ways};
-use crate::multipath::{Ended, Heard, Multipath, Output, Posting};
+use crate::ideal::{KnownPaths, Paths};
+use crate::multipath::{Heard, MessageEnd, Multipath, Output, PostedWork};
 use crate::notice::{Frame, Notice};
 use crate::{MessageRecord, Outcome};
 
@@ -28,7 +28,7 @@ pub(super) fn post(world: &mut World, message: MessageId) {
     let spec = *world.traffic.message(message);
     let posted = Posted::at(world.net.now());
     world.hosts.connections.posted.insert(message, posted);
-    world.note_message_paths(message, Ways::default());
+    world.note_message_paths(message, KnownPaths::default());
     let (messages, schedule) = (world.traffic.messages(), &world.schedule);
     let successors = world.waiting_for(message);
     let elsewhere = |one: &u32| schedule.host_of(messages, *one) != spec.source;
@@ -39,7 +39,7 @@ pub(super) fn post(world: &mut World, message: MessageId) {
     });
 }
 
-/// Lets the library of a host do something, then does what follows.
+/// Has the driver thread of a host do something, then does what follows.
 fn act(world: &mut World, host: HostId, act: impl FnOnce(&mut Multipath, &mut Network)) {
     let Some(all) = world.multipath.as_deref_mut() else {
         return;
@@ -67,7 +67,7 @@ fn follow(world: &mut World) {
             Output::Renew(flow) => renew(world, flow),
             Output::Ended(ended) => finish(world, &ended),
             Output::Arrived(message) => world.on_message_received(message),
-            Output::Grant { bundle, id } => grant(world, bundle, id),
+            Output::Grant { connection, id } => grant(world, connection, id),
         }
     }
     // Its memory is used again.
@@ -79,7 +79,7 @@ fn follow(world: &mut World) {
 }
 
 /// A work request goes to its queue pair, by way of the NIC if that costs something.
-fn ring(world: &mut World, posting: Posting) {
+fn ring(world: &mut World, posting: PostedWork) {
     let flow = posting.flow;
     let Some(pair) = world.traffic.charged_qp(flow) else {
         return write(world, posting);
@@ -106,8 +106,8 @@ pub(super) fn begin(world: &mut World, flow: FlowId) {
 }
 
 /// A work request goes to its queue pair.
-fn write(world: &mut World, posting: Posting) {
-    let Posting { flow, frame, .. } = posting;
+fn write(world: &mut World, posting: PostedWork) {
+    let PostedWork { flow, frame, .. } = posting;
     let request = posting.request();
     let spec = world.traffic.connection(flow);
     let (now, host) = (world.net.now(), world.hosts.host(spec.source));
@@ -151,22 +151,22 @@ fn renew(world: &mut World, flow: FlowId) {
 }
 
 /// The other end has one more receive.
-fn grant(world: &mut World, bundle: u32, id: u64) {
+fn grant(world: &mut World, connection: u32, id: u64) {
     let Some(all) = world.multipath.as_deref() else {
         return;
     };
-    let one = *all.bundle(bundle);
+    let one = *all.connection(connection);
     let ends = (one.destination, one.source);
     let [asks, answers] = world.net.ports_of(one.first);
     let half = world
         .hosts
         .half_round_trip(&world.net, [answers, asks], ends);
     let at = world.net.now().saturating_add(half);
-    world.send_notice(one.source, at, Notice::Granted(bundle, id));
+    world.send_notice(one.source, at, Notice::Granted(connection, id));
 }
 
 /// Records the end of a message, and does what follows from it.
-fn finish(world: &mut World, ended: &Ended) {
+fn finish(world: &mut World, ended: &MessageEnd) {
     let outcome = match ended.succeeded {
         true => Outcome::Completed,
         false => Outcome::RetryExceeded,
@@ -253,11 +253,11 @@ pub(super) fn on_received(world: &mut World, flow: FlowId) {
     });
 }
 
-/// The library of a host has something to do.
+/// The driver thread of a host has something to do.
 #[cold]
-pub(super) fn on_library(world: &mut World, host: HostId, event: Event) {
+pub(super) fn on_thread(world: &mut World, host: HostId, event: Event) {
     act(world, host, |all, net| {
-        all.on_library(&mut net.engine, host, event);
+        all.on_thread(&mut net.engine, host, event);
     });
 }
 
@@ -270,7 +270,7 @@ pub(super) fn on_notice(world: &mut World, notice: Notice) {
         Notice::Frame(flow, _) => 2 * all + flow.get(),
         Notice::Renewed(flow, _) => 3 * all + flow.get(),
         Notice::Ready(flow) => 4 * all + flow.get(),
-        Notice::Granted(bundle, _) => 5 * all + bundle,
+        Notice::Granted(connection, _) => 5 * all + connection,
     };
     world.net.recorder.set_order(order);
     hear(world, notice);
@@ -299,12 +299,14 @@ fn hear(world: &mut World, notice: Notice) {
             let host = world.hosts.host(world.traffic.connection(flow).source);
             act(world, host, |all, _| all.on_renewed(flow));
         }
-        Notice::Granted(bundle, id) => {
+        Notice::Granted(connection, id) => {
             let Some(all) = world.multipath.as_deref() else {
                 return;
             };
-            let host = all.bundle(bundle).hosts[0];
-            act(world, host, |all, net| all.on_grant(net.now(), bundle, id));
+            let host = all.connection(connection).hosts[0];
+            act(world, host, |all, net| {
+                all.on_grant(net.now(), connection, id)
+            });
         }
         Notice::Arrived(..) | Notice::Closed(..) => {}
     }
@@ -313,41 +315,41 @@ fn hear(world: &mut World, notice: Notice) {
 /// Whether a message has several paths.
 pub(super) fn has_several(world: &World, message: MessageId) -> bool {
     let all = world.multipath.as_deref();
-    all.is_some_and(|all| all.bundle_of(message).is_some())
+    all.is_some_and(|all| all.connection_of_message(message).is_some())
 }
 
 /// Whether the packets of a message with several paths are cut where those of one queue pair would be.
 pub(super) fn keeps_packets(world: &World, message: MessageId, size: Bytes) -> Option<bool> {
     let all = world.multipath.as_deref()?;
-    all.bundle_of(message)?;
+    all.connection_of_message(message)?;
     Some(all.keeps_packets(size))
 }
 
 /// The paths of a message: of one with several paths those of all queue pairs.
-pub(super) fn ways(world: &mut World, message: MessageId) -> Ways {
+pub(super) fn paths(world: &mut World, message: MessageId) -> KnownPaths {
     let all = world.multipath.as_deref();
-    let bundle = all.and_then(|all| Some(*all.bundle(all.bundle_of(message)?)));
-    let Some(bundle) = bundle else {
+    let connection = all.and_then(|all| Some(*all.connection(all.connection_of_message(message)?)));
+    let Some(connection) = connection else {
         let flow = world.traffic.flow_of(message);
-        return world.shapes.known_paths(&world.net, flow);
+        return world.profiles.known_paths(&world.net, flow);
     };
-    let mut ways = Ways::default();
+    let mut paths = KnownPaths::default();
     let mut ports = [BTreeSet::new(), BTreeSet::new()];
-    for flow in bundle.flows() {
+    for flow in connection.flows() {
         for (ports, port) in ports.iter_mut().zip(world.net.ports_of(flow)) {
             ports.insert(port);
         }
-        let more = world.shapes.known_paths(&world.net, flow);
-        extend(&mut ways.known, more.known);
+        let more = world.profiles.known_paths(&world.net, flow);
+        extend(&mut paths.known, more.known);
         // Whether they are moved isn't asked.
-        extend(&mut ways.known, more.any);
+        extend(&mut paths.known, more.any);
     }
     let [asks, answers] = ports.map(|ports| ports.len() as u64);
     if asks.max(answers) > 1 {
-        widen(&mut ways.known[0], [asks, answers]);
-        widen(&mut ways.known[1], [answers, asks]);
+        widen(&mut paths.known[0], [asks, answers]);
+        widen(&mut paths.known[1], [answers, asks]);
     }
-    ways
+    paths
 }
 
 /// Adds paths that aren't known.

@@ -1,7 +1,7 @@
 //! What a host's flows answer to prices.
 
 use super::Host;
-use crate::coupled::flock::{Counts, LANES, floor, lanes, max, scatter, store, total, within};
+use crate::coupled::block::{Counts, LANES, floor, lanes, max, scatter, store, total, within};
 use crate::coupled::problem::Flows;
 use crate::kernel::Kernel;
 use crate::vector::widest;
@@ -9,9 +9,9 @@ use crate::vector::widest;
 impl<K: Kernel> Host<'_, '_, K> {
     /// Best rates at the prices charged, and what flows keep.
     pub(super) fn answer(&mut self) {
-        let (kernel, flows) = (self.kernel, &self.desk.flows);
+        let (kernel, flows) = (self.kernel, &self.worker.flows);
         let bounded = !flows.minimum.is_empty() || !flows.maximum.is_empty();
-        let (rates, price) = (&mut *self.held.rates, &self.desk.price[..]);
+        let (rates, price) = (&mut *self.held.rates, &self.worker.price[..]);
         if !self.held.counts.is_empty() {
             let counts = Counts {
                 list: self.held.counts,
@@ -75,7 +75,7 @@ impl<K: Kernel> Host<'_, '_, K> {
 
     /// Loads, and weights of what flows answer to repairs.
     pub(super) fn tell_answers(&mut self) {
-        let (kernel, flows, rates) = (self.kernel, &self.desk.flows, &*self.held.rates);
+        let (kernel, flows, rates) = (self.kernel, &self.worker.flows, &*self.held.rates);
         if !self.held.counts.is_empty() || !flows.minimum.is_empty() || !flows.maximum.is_empty() {
             let counts = Counts {
                 list: &*self.held.counts,
@@ -96,7 +96,7 @@ impl<K: Kernel> Host<'_, '_, K> {
                 }
             });
         } else {
-            let price = &mut self.desk.price;
+            let price = &mut self.worker.price;
             for (price, f) in price.iter_mut().zip(0..) {
                 // What is worth nothing to anybody may have no price.
                 *price = if flows.weight[f] > 0.0 || flows.kappa[f] > 0.0 {

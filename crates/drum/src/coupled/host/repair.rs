@@ -1,7 +1,7 @@
 //! A host's rates, changed to fit the rows.
 
 use super::Host;
-use crate::coupled::flock::{Counts, LANES, bounds, max, row_of, total};
+use crate::coupled::block::{Counts, LANES, bounds, max, row_of, total};
 use crate::coupled::order::Repair;
 use crate::kernel::Kernel;
 use crate::math::min;
@@ -14,12 +14,12 @@ impl<K: Kernel> Host<'_, '_, K> {
     /// What the rates are worth once they are changed to fit.
     pub(super) fn value(&mut self, repair: &[Repair], keep: bool) {
         self.gather_repair(repair);
-        let (kernel, flows) = (self.kernel, &self.desk.flows);
+        let (kernel, flows) = (self.kernel, &self.worker.flows);
         let counts = Counts {
             list: &*self.held.counts,
             selection: self.selection,
         };
-        let (lift, scale) = (&self.desk.lift[..], &self.desk.scale[..]);
+        let (lift, scale) = (&self.worker.lift[..], &self.worker.scale[..]);
         let rates = &mut *self.held.rates;
         self.sums.worth += widest(
             #[inline(always)]
@@ -54,16 +54,16 @@ impl<K: Kernel> Host<'_, '_, K> {
 
     /// The change of price that each flow follows, and the factor that its rate changes by at most.
     pub(super) fn gather_repair(&mut self, repair: &[Repair]) {
-        let desk = &mut *self.desk;
-        let flows = desk.flows.len();
+        let worker = &mut *self.worker;
+        let flows = worker.flows.len();
         for (list, value) in [
-            (&mut desk.lift, f64::NEG_INFINITY),
-            (&mut desk.scale, MOST_RAISED),
+            (&mut worker.lift, f64::NEG_INFINITY),
+            (&mut worker.scale, MOST_RAISED),
         ] {
             list.clear();
             list.resize(flows, value);
         }
-        for column in &desk.flows.columns {
+        for column in &worker.flows.columns {
             for f in 0..flows {
                 let coefficient = column.coefficient[f];
                 if coefficient <= 0.0 {
@@ -71,9 +71,9 @@ impl<K: Kernel> Host<'_, '_, K> {
                 }
                 match repair[row_of(&column.rows, f)] {
                     Repair::Price(change) => {
-                        desk.lift[f] = max(coefficient * change, desk.lift[f]);
+                        worker.lift[f] = max(coefficient * change, worker.lift[f]);
                     }
-                    Repair::Part(part) => desk.scale[f] = min(part, desk.scale[f]),
+                    Repair::Part(part) => worker.scale[f] = min(part, worker.scale[f]),
                 }
             }
         }

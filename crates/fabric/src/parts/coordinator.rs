@@ -35,14 +35,14 @@ pub(crate) fn run(
     let number = |part: usize| u16::try_from(part).unwrap_or(u16::MAX);
     let parts = (0..cut.parts).map(|part| whole.part(number(part), cut.parts, &cut.part_of));
     let shared = Shared::new(parts.collect());
-    let mut conductor = Conductor::new(&whole, cut, goal, &shared);
+    let mut coordinator = Coordinator::new(&whole, cut, goal, &shared);
     drop(whole);
     let circle = std::thread::scope(|scope| {
         for part in 1..cut.parts {
             let shared = &shared;
             scope.spawn(move || shared.work(part));
         }
-        let circle = conductor.conduct(goal, report);
+        let circle = coordinator.coordinate(goal, report);
         shared.over.store(true, Ordering::Release);
         shared.gate.wait();
         match circle {
@@ -52,7 +52,7 @@ pub(crate) fn run(
             Err(None) => Circle::new(),
         }
     });
-    let threading = conductor.threading();
+    let threading = coordinator.threading();
     let worlds = shared.parts.into_iter();
     let worlds = worlds.map(|part| {
         part.into_inner()
@@ -67,7 +67,7 @@ pub(crate) fn run(
 }
 
 /// Decides how far the parts may go.
-struct Conductor<'a> {
+struct Coordinator<'a> {
     shared: &'a Shared,
     threading: Threading,
     /// When links change, the next time last.
@@ -89,7 +89,7 @@ enum Next {
     Over,
 }
 
-impl<'a> Conductor<'a> {
+impl<'a> Coordinator<'a> {
     fn new(whole: &World, cut: &Cut, goal: &Goal, shared: &'a Shared) -> Self {
         let event = |at: Option<Time>, index| {
             at.map_or(Event::NEVER, |at| Waking::Control.event(at, index))
@@ -133,7 +133,7 @@ impl<'a> Conductor<'a> {
 
     /// Conducts the run to its end. Returns the circle of waits in which it may have ended; or, if a thread
     /// has panicked, what this one has panicked with.
-    fn conduct(
+    fn coordinate(
         &mut self,
         goal: &Goal,
         report: &mut dyn FnMut(&crate::Progress<'_>) -> Control,
@@ -271,7 +271,7 @@ fn deliver(worlds: &mut Worlds<'_>, from: usize) {
             from.net.hand_over(&mut other.net, to);
         }
         if let Some(mail) = worlds[from].hosts.mail.take(to) {
-            let spare = worlds[to].take_in_mail(mail);
+            let spare = worlds[to].receive_mail(mail);
             worlds[from].hosts.mail.give_back(to, spare);
         }
     }

@@ -6,7 +6,7 @@ use crate::pass::{Output, Pass, Rates};
 use crate::problem::Problem;
 
 /// A problem that notes what it answered last.
-pub(crate) struct Noting<'a, const R: usize> {
+pub(crate) struct LastIterate<'a, const R: usize> {
     pub(crate) problem: &'a Problem,
     last: RefCell<Noted<R>>,
 }
@@ -28,7 +28,7 @@ impl<const R: usize> Noted<R> {
     }
 }
 
-impl<'a, const R: usize> Noting<'a, R> {
+impl<'a, const R: usize> LastIterate<'a, R> {
     pub(crate) fn new(problem: &'a Problem, last: Noted<R>) -> Self {
         let last = RefCell::new(last);
         Self { problem, last }

@@ -8,7 +8,7 @@ use fairlane_network::waking::Waking;
 use fairlane_units::{Duration, FlowId, HostId, MessageId, Time};
 
 use super::Heard;
-use crate::events::LIBRARY;
+use crate::events::THREAD;
 
 /// Something that the thread does.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(crate) enum Task {
 
 /// The thread of a host.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Library {
+pub(super) struct DriverThread {
     /// When it is through with everything so far.
     free: Time,
     /// What it is at, with the times at which that is done.
@@ -37,7 +37,7 @@ pub(super) struct Library {
     pub(super) spent: Duration,
 }
 
-impl Library {
+impl DriverThread {
     /// Takes a task that costs so much; returns it if it is done at once.
     pub(super) fn accept(&mut self, now: Time, cost: Duration, task: Task) -> Option<Task> {
         if cost.is_zero() && self.tasks.is_empty() && self.free <= now {
@@ -82,19 +82,19 @@ impl Library {
 
     /// A connection that wants to be looked at.
     pub(super) fn take_deadline(&mut self, now: Time) -> Option<u32> {
-        let &(at, bundle) = self.deadlines.first()?;
+        let &(at, connection) = self.deadlines.first()?;
         if at > now {
             return None;
         }
         self.deadlines.pop_first();
-        Some(bundle)
+        Some(connection)
     }
 
     /// A connection wants to be looked at then, and no longer at `before`.
-    pub(super) fn set_deadline(&mut self, bundle: u32, before: Time, at: Time) {
-        self.deadlines.remove(&(before, bundle));
+    pub(super) fn set_deadline(&mut self, connection: u32, before: Time, at: Time) {
+        self.deadlines.remove(&(before, connection));
         if at != Time::MAX {
-            self.deadlines.insert((at, bundle));
+            self.deadlines.insert((at, connection));
         }
     }
 
@@ -112,7 +112,7 @@ impl Library {
             return;
         };
         if at != self.wake.deadline() {
-            let number = LIBRARY | host.get();
+            let number = THREAD | host.get();
             let rank = Waking::Client.rank(u64::from(number));
             let at = at.max(engine.now());
             self.wake

@@ -28,13 +28,13 @@ impl World {
             has_to_send(&self.net, &self.hosts, message, until)
                 || subflows::has_to_send(self, message, until)
         };
-        if self.witness.is_some_and(long) {
+        if self.outlasting.is_some_and(long) {
             return true;
         }
         // The latest one first.
         let mut messages = self.hosts.connections.posted.keys().rev().copied();
         let found = messages.find(|&message| long(message));
-        self.witness = found.or(self.witness);
+        self.outlasting = found.or(self.outlasting);
         found.is_some()
     }
 }
