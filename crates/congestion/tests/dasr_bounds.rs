@@ -511,3 +511,41 @@ fn defaults_satisfy_their_limits_and_others_do_not() {
     let keys = ["window", "first_burst", "headroom", "rows"];
     assert_eq!(broken(&nothing), keys);
 }
+
+proptest! {
+    /// Packets that leave late, since others have the port, cost a destination nothing of its share if they are late by a packet time
+    /// at most, and never bring it more than a packet.
+    #[test]
+    fn what_a_port_is_late_is_made_up_for(
+        part in 2..65_u64,
+        most in prop::sample::select(vec![1.0, 1.5]),
+        late in prop::collection::vec(0.0..1.0_f64, 20..200),
+    ) {
+        let (mut sender, ids) = card(1, 1 << 30);
+        let id = ids[0];
+        sender.on_share(at(0.0), id, share(LINE / part));
+        // To the share's resolution.
+        let interval = WIRE.serialization(sender.rate(id));
+        let mut left = vec![at(1.0)];
+        sender.on_sent(left[0], id, (WIRE, PAYLOAD));
+        for late in late {
+            let now = left[left.len() - 1];
+            let due = sender.paced(id).max(now);
+            let waited = Duration::from_ps((interval.as_ps() as f64 * late * most) as u64);
+            sender.on_sent(due + waited, id, (WIRE, PAYLOAD));
+            // The one before arrives, so that one is in flight.
+            sender.on_acknowledged(id, PAYLOAD);
+            left.push(due + waited);
+        }
+        let packets = left.len() as u64 - 1;
+        if most <= 1.0 {
+            let last = left[0] + interval.saturating_mul(packets + 1);
+            prop_assert!(left[left.len() - 1] <= last, "{left:?}");
+        }
+        for (at, &from) in left.iter().enumerate() {
+            for (count, &to) in (0..).zip(&left[at..]).skip(1) {
+                prop_assert!(to - from >= interval.saturating_mul(count - 1), "{left:?}");
+            }
+        }
+    }
+}

@@ -278,3 +278,41 @@ fn apportioning_costs_its_headers_and_off_costs_nothing() {
     assert_eq!(more(Mode::Count, "swift"), 0);
     assert_eq!(more(Mode::ShortestFirst, "hpcc"), 977 * 4);
 }
+
+/// What each of some tenants of these weights places from one host at another, all of which always send, as a part of the link.
+fn parts(weights: &[f64]) -> Vec<f64> {
+    let mut text = star(2) + "[congestion]\nscope=\"tenant\"\n";
+    for (number, weight) in weights.iter().enumerate() {
+        let _ = writeln!(text, "[[tenant]]\nname=\"{number}\"\nweight={weight}");
+    }
+    for number in 0..weights.len() {
+        text += &flows(&format!("tenant=\"{number}\"\n"), &[(0, 1, ENDLESS, 0)]);
+    }
+    let results = run(&loaded(&text, &[]));
+    let link = 56e9 / 8.0 * 2e-3;
+    let placed = |message: &MessageRecord| message.placed.as_f64() / link;
+    results.messages.iter().map(placed).collect()
+}
+
+/// Under scope `qp` 0.925 of the link are payload; here some of it comes before shares do.
+#[test]
+fn tenants_of_one_uplink_have_all_of_it_whatever_their_weights() {
+    for weights in [
+        vec![1.0, 3.0],
+        vec![1.0, 7.0],
+        vec![1.0, 1.7, 2.9, 3.3, 5.1],
+        (0..16).map(|number| f64::from(1 + number % 5)).collect(),
+    ] {
+        let parts = parts(&weights);
+        let all: f64 = parts.iter().sum();
+        assert!((0.90..0.94).contains(&all), "{weights:?}: {parts:?}");
+        let total: f64 = weights.iter().sum();
+        for (part, weight) in parts.iter().zip(&weights) {
+            let fair = weight / total;
+            assert!(
+                (part / all / fair - 1.0).abs() < 0.03,
+                "{weights:?}: {parts:?}"
+            );
+        }
+    }
+}

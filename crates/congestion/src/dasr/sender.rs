@@ -77,6 +77,8 @@ struct Destination {
     /// When the last packet left, and its size.
     departed: Time,
     last_size: Bytes,
+    /// From when on it paces the next packet: when the last one was due, at most a packet time at the share before that left.
+    paced_from: Time,
 }
 
 /// What a card may send to each receiver, and what it says of itself; one for each port.
@@ -144,6 +146,7 @@ impl Sender {
                 carried: Carried::default(),
                 departed: Time::ZERO,
                 last_size: Bytes::ZERO,
+                paced_from: Time::ZERO,
             }),
         };
         let destination = &mut self.destinations[at as usize];
@@ -242,12 +245,18 @@ impl Sender {
     /// A packet leaves, of `wire` bytes with headers.
     pub fn on_sent(&mut self, now: Time, id: DestinationId, (wire, payload): (Bytes, Bytes)) {
         self.expire(now, id);
+        let due = self.paced(id);
         let destination = &mut self.destinations[id.index()];
+        let pace = destination.share.unwrap_or(self.line_rate);
+        // What other packets of the port have taken of its time, it makes up for, up to a packet: shares that add up to the link
+        // would leave some of that unused otherwise.
+        let made_up = now.saturating_since(due).min(wire.serialization(pace));
+        destination.paced_from = now - made_up;
         if destination.in_flight.is_zero() {
+            destination.paced_from = now;
             destination.returns = true;
             destination.carried.restart();
         }
-        let pace = destination.share.unwrap_or(self.line_rate);
         let rtt = destination.rtt;
         destination.carried.on_sent(now, wire, rtt, pace);
         destination.in_flight += payload;
@@ -275,7 +284,7 @@ impl Sender {
         match destination.last_size.is_zero() {
             true => Time::ZERO,
             false => destination
-                .departed
+                .paced_from
                 .saturating_add(destination.last_size.serialization(rate)),
         }
     }
