@@ -35,6 +35,8 @@ pub struct Region {
 const GENERATION_BITS: u32 = 8;
 const GENERATION: u32 = (1 << GENERATION_BITS) - 1;
 
+const OUTSIDE: Error = Error::Invalid("place in a memory region", "bytes inside of it");
+
 /// A memory region or window.
 #[derive(Debug)]
 struct Entry {
@@ -307,6 +309,23 @@ impl Keys {
             rest = behind;
         }
         rest.is_empty()
+    }
+
+    /// Copies bytes out of a region.
+    pub(crate) fn read(
+        &self,
+        region: &Region,
+        offset: usize,
+        into: &mut [u8],
+    ) -> Result<(), Error> {
+        let read = self.span(region.local_key)?.read(offset, into);
+        read.then_some(()).ok_or(OUTSIDE)
+    }
+
+    /// Copies bytes into a region.
+    pub(crate) fn write(&self, region: &Region, offset: usize, bytes: &[u8]) -> Result<(), Error> {
+        let written = self.span(region.local_key)?.write(offset, bytes);
+        written.then_some(()).ok_or(OUTSIDE)
     }
 
     /// Copies bytes into or out of a region for the application that has registered it.

@@ -85,6 +85,7 @@ mod batch;
 mod clock;
 mod completion;
 mod counters;
+mod detached;
 mod device;
 mod engine;
 mod error;
@@ -118,6 +119,7 @@ mod work;
 
 pub use completion::{Completion, CompletionQueue, Done};
 pub use counters::{Counter, Counters, Scope};
+pub use detached::{DetachedDevice, Outgoing};
 pub use device::Device;
 pub use error::Error;
 pub use event::{Arm, AsyncEvent, Channel};

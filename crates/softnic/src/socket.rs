@@ -274,7 +274,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// The first of the ports that RoCEv2 takes for itself (A17.9.1).
-    const FIRST_PORT: u16 = 0xc000;
+    pub(crate) const FIRST_PORT: u16 = 0xc000;
 
     pub(crate) fn open((address, interface): (IpAddr, u32), ports: u16) -> Result<Self, Error> {
         let (mut sockets, mut taken) = (Vec::new(), Vec::new());

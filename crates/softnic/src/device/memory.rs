@@ -123,11 +123,7 @@ impl Device {
     /// # Errors
     /// If it isn't known or too short.
     pub fn read(&self, region: &Region, offset: usize, into: &mut [u8]) -> Result<(), Error> {
-        self.with(|inner| {
-            let span = inner.engine.keys.span(region.local_key)?;
-            let read = span.read(offset, into);
-            read.then_some(()).ok_or(OUTSIDE)
-        })
+        self.with(|inner| inner.engine.keys.read(region, offset, into))
     }
 
     /// Copies bytes into a region.
@@ -135,12 +131,6 @@ impl Device {
     /// # Errors
     /// If it isn't known or too short.
     pub fn write(&self, region: &Region, offset: usize, bytes: &[u8]) -> Result<(), Error> {
-        self.with(|inner| {
-            let span = inner.engine.keys.span(region.local_key)?;
-            let written = span.write(offset, bytes);
-            written.then_some(()).ok_or(OUTSIDE)
-        })
+        self.with(|inner| inner.engine.keys.write(region, offset, bytes))
     }
 }
-
-const OUTSIDE: Error = Error::Invalid("place in a memory region", "bytes inside of it");
