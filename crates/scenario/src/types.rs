@@ -23,10 +23,8 @@ pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Sprea
 pub use crate::profile::Profile;
 pub use crate::sizes::{SizePoint, Sizes};
 pub use crate::tenant::Tenant;
-pub use crate::workload::{
-    AllToAll, Collective, Flow, Flows, Incast, KeyValue, LoadOf, Permutation, Poisson, Program,
-    RingAllReduce, Training, Verb, Workload,
-};
+pub use crate::workload::kinds::*;
+pub use crate::workload::{Flow, LoadOf, Verb, Workload};
 
 /// The largest seed: the largest integer that TOML has.
 pub const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();

@@ -24,6 +24,7 @@
 //!   `device/memory.rs`, `stat/user.rs` and `fork.rs` are the only ones with `unsafe`.
 //! - `engine.rs` holds the state; `engine/arrive.rs` takes packets in, `engine/depart.rs` gives them out,
 //!   `engine/post.rs` takes requests and ends them, `engine/modify.rs` changes states.
+//! - `detached.rs` is the engine for drivers that have packets and time of their own: neither sockets nor threads.
 //! - `keys.rs` checks every access to memory: region, bounds, rights, protection domain.
 //! - `faults.rs` describes faults on purpose, `faults/` reads them and does them to packets and the port; requests and queues meet
 //!   theirs in `engine/post.rs` and `engine.rs`.

@@ -31,28 +31,25 @@ use crate::host_set::HostSet;
 use crate::multipath::Connections;
 use crate::section::kinds;
 
-pub use self::all_to_all::AllToAll;
 pub use self::arrivals::{Arrivals, LoadOf};
-pub use self::collective::Collective;
 pub use self::context::{Context, Owner, RunRules};
 pub use self::flow::Flow;
-pub use self::flows::Flows;
-pub use self::incast::Incast;
-pub use self::key_value::KeyValue;
 pub use self::kind::Figures;
 pub use self::message::MessageSpec;
 pub use self::messages::{MAX_MESSAGES, Messages, by_start};
-pub use self::permutation::Permutation;
-pub use self::poisson::Poisson;
-pub use self::program::Program;
-pub use self::ring_all_reduce::RingAllReduce;
 pub use self::steps::{Planned, STEP, Step, Steps};
-pub use self::training::Training;
 pub use self::verb::Verb;
 
-/// Declares the enum of kinds.
+/// Declares the enum of kinds, each with the module that has it.
 macro_rules! workloads {
-    ($($kind:ident,)*) => {
+    ($($kind:ident($module:ident),)*) => {
+        /// The tables of workloads.
+        pub(crate) mod kinds {
+            $(pub use super::$module::$kind;)*
+        }
+
+        $(use self::kinds::$kind;)*
+
         kinds! {
             /// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
             #[expect(missing_docs, reason = "the type of each kind has it")]
@@ -76,16 +73,16 @@ macro_rules! workloads {
 }
 
 workloads! {
-    Poisson,
-    Incast,
-    Permutation,
-    AllToAll,
-    RingAllReduce,
-    Collective,
-    Training,
-    Program,
-    KeyValue,
-    Flows,
+    Poisson(poisson),
+    Incast(incast),
+    Permutation(permutation),
+    AllToAll(all_to_all),
+    RingAllReduce(ring_all_reduce),
+    Collective(collective),
+    Training(training),
+    Program(program),
+    KeyValue(key_value),
+    Flows(flows),
 }
 
 impl Workload {
