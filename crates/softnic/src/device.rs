@@ -123,6 +123,11 @@ impl Device {
         addresses
     }
 
+    /// The rate of its link.
+    pub fn line_rate(&self) -> Rate {
+        self.shared.lock().engine.settings.line_rate
+    }
+
     /// The largest path MTU that packets of its interface have room for, or nothing if that has gone.
     pub fn largest_mtu(&self) -> Option<u16> {
         let largest = interface::largest_mtu(&Interface::of(self.address)?, self.address)?;

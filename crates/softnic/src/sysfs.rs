@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 use crate::address::Choice;
 use crate::counters::Counters;
 use crate::gid;
+use crate::port_speed::PortSpeed;
+use crate::settings::Settings;
 
 mod publisher;
 
@@ -74,11 +76,11 @@ impl Tree {
     }
 
     /// Makes folders and files of devices at these addresses, `fairlane0` first, and removes those of others. Counters stay as they
-    /// are.
+    /// are. Of `settings` rate and partition keys count.
     ///
     /// # Errors
     /// If something can't be written.
-    pub fn list(&self, devices: &[Choice]) -> io::Result<()> {
+    pub fn list(&self, devices: &[Choice], settings: &Settings) -> io::Result<()> {
         fs::create_dir_all(&self.0)?;
         let _turn = self.turn()?;
         for place in PLACES {
@@ -87,7 +89,7 @@ impl Tree {
         self.put(&format!("{VERBS}/abi_version"), ABI_VERSIONS.0)?;
         self.link("rdma_cm")?;
         for (index, device) in devices.iter().enumerate() {
-            self.add(index, device)?;
+            self.add(index, device, settings)?;
         }
         (devices.len()..)
             .take_while(|index| self.remove(*index))
@@ -95,7 +97,7 @@ impl Tree {
         Ok(())
     }
 
-    fn add(&self, index: usize, device: &Choice) -> io::Result<()> {
+    fn add(&self, index: usize, device: &Choice, settings: &Settings) -> io::Result<()> {
         let [major, minor] = [FIRST_NODE.0.to_string(), (FIRST_NODE.1 + index).to_string()];
         let node = format!("{VERBS}/uverbs{index}");
         self.put(&format!("{node}/ibdev"), &format!("fairlane{index}"))?;
@@ -115,23 +117,34 @@ impl Tree {
         ] {
             self.put(&format!("{own}/{name}"), text)?;
         }
-        self.port(&format!("{own}/ports/1"), device)
+        self.port(&format!("{own}/ports/1"), device, settings)
     }
 
-    fn port(&self, port: &str, device: &Choice) -> io::Result<()> {
+    fn port(&self, port: &str, device: &Choice, settings: &Settings) -> io::Result<()> {
+        let rate = PortSpeed::of(settings.line_rate).to_string();
         for (name, text) in [
             // As `ibv_query_port` says.
-            ("rate", "100 Gb/sec (4X EDR)"),
+            ("rate", rate.as_str()),
             ("cap_mask", "0x04010000"),
             ("link_layer", "Ethernet"),
             ("lid", "0x0"),
             ("lid_mask_count", "0"),
             ("sm_lid", "0x0"),
             ("sm_sl", "0"),
-            ("pkeys/0", "0xffff"),
         ] {
             self.put(&format!("{port}/{name}"), text)?;
         }
+        let keys = settings.partitions();
+        for (slot, key) in keys.iter().enumerate() {
+            self.put(
+                &format!("{port}/pkeys/{slot}"),
+                &format!("{:#06x}", key.get()),
+            )?;
+        }
+        let left = |slot: &usize| fs::remove_file(self.0.join(format!("{port}/pkeys/{slot}")));
+        (keys.len()..)
+            .take_while(|slot| left(slot).is_ok())
+            .for_each(drop);
         self.put_state(port, device.interface.is_up)?;
         for slot in 0..gid::SLOTS {
             let known = gid::at(device.address, slot);
@@ -282,12 +295,20 @@ mod tests {
         }
     }
 
+    fn usual() -> Settings {
+        Settings::new([127, 0, 0, 1].into())
+    }
+
     #[test]
     fn files_have_the_form_of_the_kernel() {
         let folder = Folder::new("form");
+        let mut settings = usual();
+        let line = "line_rate=25Gbps tenants=0x8001:3,0x8002:1";
+        settings.set(line).expect("words that there are");
         let tree = Tree::new(&folder.0);
         let (first, second) = (choice("127.3.2.1"), choice("fd00::17"));
-        tree.list(&[first, second]).expect("it is written");
+        tree.list(&[first, second], &settings)
+            .expect("it is written");
         let read = |file: &str| {
             let text = fs::read_to_string(folder.0.join("sys/class").join(file));
             text.unwrap_or_else(|error| panic!("{file}: {error}"))
@@ -297,6 +318,9 @@ mod tests {
             ("infiniband_verbs/uverbs1/dev", "231:193\n"),
             ("infiniband/fairlane0/node_guid", "0200:5efe:7f03:0201\n"),
             ("infiniband/fairlane0/ports/1/state", "4: ACTIVE\n"),
+            ("infiniband/fairlane0/ports/1/rate", "25 Gb/sec (1X EDR)\n"),
+            ("infiniband/fairlane0/ports/1/pkeys/0", "0xffff\n"),
+            ("infiniband/fairlane0/ports/1/pkeys/2", "0x8002\n"),
             (
                 "infiniband/fairlane0/ports/1/gids/1",
                 "0000:0000:0000:0000:0000:ffff:7f03:0201\n",
@@ -320,7 +344,8 @@ mod tests {
         let node = folder.0.join("dev/infiniband/uverbs1");
         assert_eq!(fs::read_link(&node).ok(), Some("/dev/null".into()));
         // One that has gone isn't there any more, and an address that isn't of IPv4 any more has one GID.
-        tree.list(&[choice("fd00::18")]).expect("it is written");
+        tree.list(&[choice("fd00::18")], &usual())
+            .expect("it is written");
         assert!(fs::symlink_metadata(&node).is_err());
         let second = folder.0.join("sys/class/infiniband/fairlane1");
         let types = folder
@@ -328,6 +353,12 @@ mod tests {
             .join(DEVICES)
             .join("fairlane0/ports/1/gid_attrs/types/1");
         assert!(!second.exists() && !types.exists());
+        assert_eq!(
+            read("infiniband/fairlane0/ports/1/rate"),
+            "100 Gb/sec (4X EDR)\n"
+        );
+        let keys = folder.0.join(DEVICES).join("fairlane0/ports/1/pkeys");
+        assert!(keys.join("0").exists() && !keys.join("1").exists());
     }
 
     #[test]
@@ -335,7 +366,7 @@ mod tests {
         let folder = Folder::new("counters");
         let tree = Tree::new(&folder.0);
         let device = [choice("127.3.2.1")];
-        tree.list(&device).expect("it is written");
+        tree.list(&device, &usual()).expect("it is written");
         let more = Counters {
             port_xmit_data: 30,
             sent_pkts: 2,
@@ -344,7 +375,7 @@ mod tests {
         };
         let add = || (0..100).for_each(|_| tree.count("fairlane0", &more, true).expect("it can"));
         std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(add))));
-        tree.list(&device).expect("it is written");
+        tree.list(&device, &usual()).expect("it is written");
         let port = folder.0.join(DEVICES).join("fairlane0/ports/1");
         for (file, value) in [
             ("counters/port_xmit_data", "6000\n"),
@@ -366,12 +397,12 @@ mod tests {
         let folder = Folder::new("stopped");
         let tree = Tree::new(&folder.0);
         let device = [choice("127.3.2.1")];
-        tree.list(&device).expect("it is written");
+        tree.list(&device, &usual()).expect("it is written");
         let held = tree.turn().expect("nobody has it");
-        let error = tree.list(&device).map_err(|error| error.kind());
+        let error = tree.list(&device, &usual()).map_err(|error| error.kind());
         assert_eq!(error, Err(io::ErrorKind::WouldBlock));
         drop(held);
-        tree.list(&device).expect("it is written");
+        tree.list(&device, &usual()).expect("it is written");
     }
 
     /// A folder that goes with the test.

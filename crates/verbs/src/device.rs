@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
+use fairlane_softnic::Settings;
 use fairlane_softnic::address::{self, Choice};
 use fairlane_softnic::sysfs::{self, Tree};
 
@@ -71,7 +72,7 @@ fn show() {
     }
     if let Ok(devices) = address::foresee(variable.as_deref()) {
         // Programs get their devices by verbs whether or not the folders are right.
-        drop(tree.list(&devices));
+        drop(tree.list(&devices, &Settings::of_environment()));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint};
 use std::net::IpAddr;
 
-use fairlane_softnic::Interface;
+use fairlane_softnic::{Interface, PortSpeed};
 
 use crate::abi::{DeviceAttr, DeviceAttrEx, Gid, GidEntry, OrMinus, PortAttr, RssCaps};
 use crate::args::{Handle, In, Out};
@@ -14,8 +14,8 @@ use crate::nic::limits;
 
 /// `ibv_port_attr` before version 2 of its size: what the exported function of old programs fills.
 const OLD_PORT: usize = std::mem::offset_of!(PortAttr, flags);
-/// 100 Gbit/s, the rate at which queue pairs begin, in units of 100 Mbit/s: 4X EDR.
-const SPEED: u64 = 1000;
+/// The unit of `ibv_query_port_speed`.
+const SPEED_UNIT: u64 = 100_000_000;
 /// The bit of a P_Key that says full membership.
 const FULL_MEMBER: u16 = 0x8000;
 
@@ -72,6 +72,7 @@ impl Context {
         let device = &self.own.nic.device;
         // As the kernel says of Ethernet: IBV_PORT_ACTIVE with a link up, or IBV_PORT_DOWN and disabled.
         let (state, phys_state) = if device.is_up() { (4, 5) } else { (1, 3) };
+        let speed = PortSpeed::of(device.line_rate());
         PortAttr {
             state,
             max_mtu: limits::mtu_to_number(4096),
@@ -82,15 +83,15 @@ impl Context {
             max_msg_sz: limits::ALL.message,
             pkey_tbl_len: self.own.nic.partitions.len() as u16,
             max_vl_num: 1,
-            // 4X EDR: as `SPEED`.
-            active_width: 2,
-            active_speed: 32,
+            active_width: speed.width(),
+            // What doesn't fit is told as NDR, as by the kernel.
+            active_speed: u8::try_from(speed.signalling).unwrap_or(128),
             phys_state,
             // IBV_LINK_LAYER_ETHERNET
             link_layer: 2,
             // IBV_QPF_GRH_REQUIRED
             flags: 1,
-            active_speed_ex: 32,
+            active_speed_ex: speed.signalling,
             ..PortAttr::default()
         }
     }
@@ -149,8 +150,10 @@ entry! {
     }
 
     fn ibv_query_port_speed(context: Handle<Context>, port: u32, speed: Out<u64>) -> c_int {
-        context.get()?.check_port(port)?;
-        speed.set(SPEED)?;
+        let context = context.get()?;
+        context.check_port(port)?;
+        let rate = context.own.nic.device.line_rate();
+        speed.set(rate.as_bps().div_ceil(SPEED_UNIT))?;
         Ok(0)
     }
 

@@ -1,6 +1,7 @@
 //! Settings as words of a line, as an environment variable has them.
 
 use std::fmt::Display;
+use std::net::Ipv4Addr;
 use std::str::FromStr;
 
 use fairlane_congestion::scope::Scope;
@@ -24,6 +25,16 @@ const WORDS: [&str; 7] = [
 impl Settings {
     /// The environment variable in which programs have [words](Self::set).
     pub const VARIABLE: &str = "FAIRLANE_NIC";
+
+    /// The usual values, changed as the environment says, for files about devices of any address; words that aren't understood are
+    /// left to whoever opens one.
+    pub fn of_environment() -> Self {
+        let mut settings = Self::new(Ipv4Addr::UNSPECIFIED.into());
+        if let Ok(line) = std::env::var(Self::VARIABLE) {
+            drop(settings.set(&line));
+        }
+        settings
+    }
 
     /// Changes what words of a line name: `scope=tenant tenants=0x8001:3,0x8002:1 line_rate=10Gbps`.
     ///
@@ -107,8 +118,6 @@ fn mistake(word: &str, value: &str, expected: &str) -> Mistake {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use fairlane_units::Duration;
 
     use super::*;

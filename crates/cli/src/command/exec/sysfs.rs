@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fairlane_softnic::Settings;
 use fairlane_softnic::address;
 use fairlane_softnic::sysfs::{Tree, VARIABLE};
 use nix::unistd::Uid;
@@ -94,7 +95,7 @@ fn tree(addresses: Option<&str>) -> Result<Tree, String> {
     let devices = address::foresee(addresses)?;
     let folder = folder(addresses).map_err(|error| error.to_string())?;
     let tree = Tree::new(&folder);
-    let listed = tree.list(&devices);
+    let listed = tree.list(&devices, &Settings::of_environment());
     listed.map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(tree)
 }
