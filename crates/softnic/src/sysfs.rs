@@ -9,7 +9,7 @@
 //! ```
 //! Files have the form of `Documentation/ABI/stable/sysfs-class-infiniband` of Linux.
 //!
-//! **Counters are live.** A device whose [`Settings`](crate::Settings) name the tree adds what it has counted ten times a second,
+//! **Counters are live.** A device whose [`Settings`] name the tree adds what it has counted ten times a second,
 //! and when it is closed. So a file has the sum of all processes whose device has that name there, also of those that have ended,
 //! as the counters of a port have in a kernel. Processes take turns by a lock of the tree.
 
