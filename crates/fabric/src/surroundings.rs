@@ -21,8 +21,8 @@ pub(crate) fn context<'a>(
         planes: topology.planes().unwrap_or(Planes { count: 1, ports: 1 }),
         plane,
         rates: match plane {
-            Some(plane) => topology.plane_rates(plane),
-            None => topology.host_rates(),
+            Some(plane) => topology.plane_rates(plane).into(),
+            None => topology.host_rates().into(),
         },
         owner: None,
         tenant: TenantId::new(0),

@@ -19,6 +19,8 @@ mod workload;
 
 pub(crate) use policies::default_floors;
 
+use std::cell::OnceCell;
+
 use fairlane_units::{NodeId, Rate};
 
 use crate::error::{Error, ensure};
@@ -35,6 +37,10 @@ struct Subject<'a> {
     inputs: &'a Inputs,
     fabric: TopologyText,
     hosts: Vec<NodeId>,
+    /// The ports of hosts, once somebody has asked.
+    planes: OnceCell<Planes>,
+    /// By node, the rates of its links together, and of its fastest one, once somebody has asked.
+    rates: OnceCell<[Vec<Rate>; 2]>,
 }
 
 /// Checks everything that can be checked before the fabric is built.
@@ -50,6 +56,8 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
         inputs,
         fabric: layout(scenario, inputs),
         hosts: hosts(scenario, inputs),
+        planes: OnceCell::new(),
+        rates: OnceCell::new(),
     };
     sections::check(&subject)?;
     graph::check(&subject)?;
@@ -90,9 +98,27 @@ impl Subject<'_> {
 
     /// The ports of hosts. Whether they may have them has been checked.
     fn planes(&self) -> Planes {
-        let ends = self.fabric.links.iter().map(|link| (link.a, link.b));
-        let found = Planes::find(&self.switch_flags(), &ends.collect::<Vec<_>>());
-        found.unwrap_or(Planes { count: 1, ports: 1 })
+        *self.planes.get_or_init(|| {
+            let ends = self.fabric.links.iter().map(|link| (link.a, link.b));
+            let found = Planes::find(&self.switch_flags(), &ends.collect::<Vec<_>>());
+            found.unwrap_or(Planes { count: 1, ports: 1 })
+        })
+    }
+
+    /// By node, the rates of the links that messages take: all of a node, or if they take a plane the fastest.
+    fn rates(&self, plane: Option<u8>) -> &[Rate] {
+        let [all, fastest] = self.rates.get_or_init(|| {
+            let mut rates = [(); 2].map(|()| vec![Rate::ZERO; self.fabric.nodes as usize]);
+            for (node, _, rate) in self.ends() {
+                rates[0][node] = rates[0][node] + rate;
+                rates[1][node] = rates[1][node].max(rate);
+            }
+            rates
+        });
+        match plane {
+            Some(_) => fastest,
+            None => all,
+        }
     }
 
     /// The hosts of a set, which a key at `place` names.

@@ -1,6 +1,6 @@
 //! Workloads: what all kinds must obey. What only one must, its own file has.
 
-use fairlane_units::{Rate, TenantId};
+use fairlane_units::TenantId;
 
 use super::{Check, Subject, tenants};
 use crate::error::{Error, ensure};
@@ -33,7 +33,7 @@ pub(super) fn context<'a>(subject: &'a Subject<'_>, index: usize) -> Context<'a>
         hosts: &subject.hosts,
         planes: subject.planes(),
         plane: workload.plane(),
-        rates: rates(subject, workload.plane()),
+        rates: subject.rates(workload.plane()).into(),
         owner: None,
         tenant: tenant_of(&scenario.tenant, workload).unwrap_or(TenantId::new(0)),
         run: RunRules {
@@ -45,18 +45,6 @@ pub(super) fn context<'a>(subject: &'a Subject<'_>, index: usize) -> Context<'a>
         },
         load: 0.0,
     }
-}
-
-/// By node, the rates of its links, together or if messages take one plane the fastest.
-fn rates(subject: &Subject<'_>, plane: Option<u8>) -> Vec<Rate> {
-    let mut rates = vec![Rate::ZERO; subject.fabric.nodes as usize];
-    for (node, _, rate) in subject.ends() {
-        rates[node] = match plane {
-            Some(_) => rates[node].max(rate),
-            None => rates[node] + rate,
-        };
-    }
-    rates
 }
 
 fn owner<'a>(subject: &Subject<'a>, index: usize) -> Result<Option<Owner<'a>>, Error> {

@@ -1,5 +1,7 @@
 //! What a workload knows of its scenario and of the fabric.
 
+use std::borrow::Cow;
+
 use fairlane_engine::Stream;
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
@@ -39,7 +41,7 @@ pub struct Context<'a> {
     /// The plane that it names.
     pub plane: Option<u8>,
     /// By node number, rates of the links by which a host sends messages of the workload.
-    pub rates: Vec<Rate>,
+    pub rates: Cow<'a, [Rate]>,
     /// What its tenant may use, `None` if that is all hosts.
     pub owner: Option<Owner<'a>>,
     /// The tenant that it belongs to.
