@@ -1,5 +1,6 @@
 //! The thread that hears of peers while the program does something else.
 
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use libc::{POLLIN, pollfd};
@@ -30,8 +31,13 @@ pub(crate) fn start() -> Result<Waker, Errno> {
     }
     let process = std::process::id();
     let thread = std::thread::Builder::new().name("rdmacm".to_owned());
+    // It runs before this returns: libfabric replaces code of `munmap` while a program starts, and a thread that is given a heap
+    // at that moment is in there.
+    let runs = Arc::new(Barrier::new(2));
+    let known = runs.clone();
     let thread = without_signals(|| {
         thread.spawn(move || {
+            known.wait();
             // Its own process only: a fork has no such thread.
             while std::process::id() == process {
                 // A panic is a bug, and no reason to hear no more.
@@ -44,6 +50,7 @@ pub(crate) fn start() -> Result<Waker, Errno> {
         unsafe { libc::close(fd) };
         Errno::NO_MEMORY
     })?;
+    runs.wait();
     Ok(Waker(fd))
 }
 

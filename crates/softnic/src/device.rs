@@ -22,7 +22,7 @@ use crate::progress::{Inner, Shared};
 use crate::queue_pair::{Adjustment, Attributes, Modify, QueuePairOptions};
 use crate::receives::{SharedAttributes, SharedQueue};
 use crate::settings::Settings;
-use crate::signal::without_signals;
+use crate::signal::start_thread;
 use crate::socket::{self, Receiver, Sender};
 use crate::stat::{StatServer, Subject};
 use crate::sysfs::{Publisher, Tree};
@@ -87,7 +87,7 @@ impl Device {
         if settings.thread {
             let shared = device.shared.clone();
             let thread = std::thread::Builder::new().name("softnic".to_owned());
-            let thread = without_signals(|| thread.spawn(move || shared.run()));
+            let thread = start_thread(thread, move || shared.run());
             device.thread = Some(thread.map_err(|error| Error::System("thread", error))?);
         }
         if let Some(folder) = settings.sysfs {

@@ -7,8 +7,11 @@
     reason = "eventfd and signals, which the standard library doesn't have"
 )]
 
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, Barrier};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::error::Error;
@@ -100,7 +103,7 @@ pub(crate) fn precise_sleep() {
 
 /// Does something with all signals of the system held back from this thread. A thread that is started meanwhile never gets
 /// any: an application's handlers run on its own threads, whose calls they interrupt.
-pub(crate) fn without_signals<T>(act: impl FnOnce() -> T) -> T {
+fn without_signals<T>(act: impl FnOnce() -> T) -> T {
     let mut all = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
     // SAFETY: both are sets on the stack; the first one is filled before it is read.
@@ -112,6 +115,24 @@ pub(crate) fn without_signals<T>(act: impl FnOnce() -> T) -> T {
     // SAFETY: the set has been filled: what the call above is told to do with a set is one of the three that exist.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
     done
+}
+
+/// Starts a thread that takes no signals, and waits until it runs: libfabric replaces code of `munmap` while a program starts
+/// (`memhooks`), and a thread that the C library gives a heap to at that moment is in there.
+pub(crate) fn start_thread(
+    builder: thread::Builder,
+    run: impl FnOnce() + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    let runs = Arc::new(Barrier::new(2));
+    let known = runs.clone();
+    let thread = without_signals(|| {
+        builder.spawn(move || {
+            known.wait();
+            run();
+        })
+    })?;
+    runs.wait();
+    Ok(thread)
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::progress::Shared;
-use crate::signal::{self, Signal, without_signals};
+use crate::signal::{self, Signal, start_thread};
 
 mod document;
 mod user;
@@ -90,7 +90,7 @@ impl StatServer {
         };
         let builder = std::thread::Builder::new().name("softnic-stat".to_owned());
         // Signals stay away from it, SIGPIPE too, which a reader that goes away would cause.
-        let thread = without_signals(|| builder.stack_size(STACK).spawn(run));
+        let thread = start_thread(builder.stack_size(STACK), run);
         let thread = thread.map_err(|error| Error::System("thread", error))?;
         Ok(Some(Self { thread, stop }))
     }

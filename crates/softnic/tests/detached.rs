@@ -267,12 +267,12 @@ fn tenants(settings: &mut Settings) {
     settings.tenants = vec![Tenant::new(HEAVY, 3.0), Tenant::new(LIGHT, 1.0)];
 }
 
-/// The first group's part; asserts that both fill 2 ms of a link, of which 98 % is payload.
+/// The first group's part; asserts that both fill 2 ms of a link, of which 98 % is payload: messages at its edges are 1 %.
 #[track_caller]
 fn part(done: [f64; 2]) -> f64 {
     let all = done[0] + done[1];
     let link = RATE.as_f64() / 8.0 * 2e-3 / MESSAGE as f64;
-    assert!((0.97..0.99).contains(&(all / link)), "{all} of {link}");
+    assert!((0.965..0.995).contains(&(all / link)), "{all} of {link}");
     done[0] / all
 }
 

@@ -9,7 +9,7 @@ use crate::counters::Counters;
 use crate::engine::figures;
 use crate::error::Error;
 use crate::progress::Shared;
-use crate::signal::{self, Signal, without_signals};
+use crate::signal::{self, Signal, start_thread};
 
 /// How often it adds: ten times a second costs nobody anything, and is more often than people and their tools look.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -42,7 +42,7 @@ impl Publisher {
             publishing.publish();
         };
         let builder = std::thread::Builder::new().name("softnic-sysfs".to_owned());
-        let thread = without_signals(|| builder.stack_size(STACK).spawn(run));
+        let thread = start_thread(builder.stack_size(STACK), run);
         let thread = thread.map_err(|error| Error::System("thread", error))?;
         Ok(Self { thread, stop })
     }
