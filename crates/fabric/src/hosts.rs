@@ -11,6 +11,7 @@ use fairlane_nic::{Extensions, Opening, PairId, Role, Start};
 use fairlane_scenario::{BaseRtt, Scenario, Verb};
 use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, Psn};
 
+use crate::TraceEvent;
 use crate::baseline::Baseline;
 use crate::connections::{Connections, End};
 use crate::header;
@@ -123,7 +124,10 @@ impl Hosts {
         let packet = net.packets.get(at);
         let (flow, towards) = (packet.flow, packet.towards());
         let plane = net.port_at(flow, towards);
-        net.leave(|| self.nic(host).port(plane), at);
+        if net.recorder.tracer.is_on() {
+            net.trace(self.nic(host).port(plane), at, TraceEvent::Received);
+        }
+        net.leave(at);
         let packet = net.packets.get(at);
         let pair = match self.connections.end(flow, towards) {
             End::Open(pair) => Some(pair),

@@ -217,8 +217,11 @@ impl AttachedNic {
             if !net.ports()[nic_port.port as usize].up {
                 continue;
             }
-            let at = net.new_pause_frame(nic_port.port, class, pause);
+            let at = net.new_pause_frame(class, pause);
             nic_port.frames.push(&mut net.packets, at);
+            if net.recorder.tracer.is_on() {
+                net.trace(nic_port.port, at, TraceEvent::Enqueued);
+            }
         }
     }
 

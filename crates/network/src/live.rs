@@ -367,7 +367,7 @@ impl LiveNetwork {
             net.trace(receiver, at, TraceEvent::Received);
         }
         let record = *net.packets.get(at);
-        net.counters.delivered.add(record.wire);
+        net.leave(at);
         let attachment = self.flows.on_gone(at, record.flow);
         deliver(Delivery::Packet {
             port,

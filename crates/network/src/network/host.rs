@@ -21,28 +21,21 @@ impl Network {
         self.transmit(port, at);
     }
 
-    /// A packet has come to the host behind a port.
+    /// A packet has come to its host.
     #[inline]
-    pub fn leave(&mut self, port: impl FnOnce() -> u32, at: u32) {
-        if self.recorder.tracer.is_on() {
-            self.trace(port(), at, TraceEvent::Received);
-        }
+    pub fn leave(&mut self, at: u32) {
         let wire = self.packets.get(at).wire;
         self.counters.delivered.add(wire);
     }
 
-    /// A frame of a host that pauses a class of what the switch at its port sends, or ends that, for
-    /// [`transmit`](Self::transmit).
-    pub fn new_pause_frame(&mut self, port: u32, class: u8, pause: bool) -> u32 {
+    /// A frame that pauses a class of what the other end of a link sends, or ends that, for [`transmit`](Self::transmit).
+    pub fn new_pause_frame(&mut self, class: u8, pause: bool) -> u32 {
         let kind = if pause { Kind::Pause } else { Kind::Resume };
         let (at, packet) = self.packets.alloc();
         // Of a pause frame the opcode has no meaning.
         *packet = PacketRecord::new(kind, Opcode::Cnp, class, self.settings.pause);
         packet.epoch = self.epoch;
         self.counters.pause_transmissions += 1;
-        if self.recorder.tracer.is_on() {
-            self.trace(port, at, TraceEvent::Enqueued);
-        }
         at
     }
 

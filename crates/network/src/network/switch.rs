@@ -3,7 +3,6 @@
 use crate::network::Network;
 use crate::network::deflection;
 use fairlane_units::Bytes;
-use fairlane_wire::Opcode;
 
 use crate::counters::Drop;
 use crate::five_tuple::FiveTuple;
@@ -324,12 +323,7 @@ impl Network {
             // The identification field of the frame.
             random.skip();
         }
-        let kind = if pause { Kind::Pause } else { Kind::Resume };
-        // Of a pause frame the opcode has no meaning.
-        let (at, packet) = self.packets.alloc();
-        *packet = PacketRecord::new(kind, Opcode::Cnp, class, self.settings.pause);
-        packet.epoch = self.epoch;
-        self.counters.pause_transmissions += 1;
+        let at = self.new_pause_frame(class, pause);
         // Pause frames wait in the control queue whatever class they pause.
         self.ports[number as usize].enqueue_pause(&mut self.packets, at);
         if self.recorder.tracer.is_on() {
