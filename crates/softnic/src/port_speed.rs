@@ -7,7 +7,7 @@ use fairlane_units::Rate;
 /// Lanes of a port and the signalling of each (IBTA volume 1, PortInfo: LinkWidthActive, LinkSpeedActive and its extensions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSpeed {
-    /// How many lanes: 1 or 4.
+    /// How many lanes: 1, 2 or 4.
     pub lanes: u8,
     /// The signalling, as `active_speed_ex` of `ibv_port_attr` has it.
     pub signalling: u32,
@@ -24,14 +24,14 @@ const fn speed(mbps: u64, lanes: u8, signalling: u32, name: &'static str) -> Por
     }
 }
 
-/// By rate. Of Ethernet links Linux has these (`ib_get_eth_speed`), but for 50 Gb/s and above 400 Gb/s.
+/// By rate, as Linux has those of Ethernet links (`ib_get_width_and_speed` in `drivers/infiniband/core/verbs.c`), and XDR.
 const ALL: [PortSpeed; 10] = [
     speed(2_500, 1, 1, "SDR"),
     speed(10_000, 1, 8, "FDR10"),
     speed(20_000, 4, 2, "DDR"),
     speed(25_000, 1, 32, "EDR"),
     speed(40_000, 4, 8, "FDR10"),
-    speed(50_000, 1, 64, "HDR"),
+    speed(50_000, 2, 32, "EDR"),
     speed(100_000, 4, 32, "EDR"),
     speed(200_000, 4, 64, "HDR"),
     speed(400_000, 4, 128, "NDR"),
@@ -49,6 +49,7 @@ impl PortSpeed {
     pub const fn width(&self) -> u8 {
         match self.lanes {
             1 => 1,
+            2 => 16,
             _ => 2,
         }
     }
