@@ -52,7 +52,7 @@ pub(crate) trait Kind: Keys {
         Ok(None)
     }
 
-    /// Whether the run goes on until it is done, though it posts as it goes.
+    /// Whether it posts as the run goes, and ends by itself: such a one ends a run whose other ones don't.
     fn ends(&self) -> bool {
         false
     }
