@@ -1,6 +1,9 @@
 //! Parts of a network that different threads have, each of which has all nodes and knows which are its own.
 
+use std::mem;
 use std::sync::Arc;
+
+use fairlane_units::NodeId;
 
 use crate::network::Network;
 use crate::place::{Outbox, Place};
@@ -20,24 +23,29 @@ impl Network {
         self.recorder.keep_places();
     }
 
-    /// Takes in another part: its nodes, and what it has counted and recorded.
+    /// Takes in another part: all that its nodes have, and what it has counted and recorded.
     pub fn absorb(&mut self, mut other: Self) {
-        let (part, part_of) = (other.place.part, &self.place.part_of);
-        let theirs = |node: u32| part_of[node as usize] == part;
-        for (own, port) in self.ports.iter_mut().zip(&mut other.ports) {
-            if theirs(own.node) {
-                std::mem::swap(own, port);
+        for node in 0..self.graph.edges.len() {
+            if !other.place.owns(NodeId::new(node as u32)) {
+                continue;
+            }
+            let mut number = None;
+            for edge in &self.graph.edges[node] {
+                let port = edge.port as usize;
+                mem::swap(&mut self.ports[port], &mut other.ports[port]);
+                let own = &self.ports[port];
+                number = own.on_switch.then_some(own.owner as usize);
+            }
+            let Some(switch) = number else { continue };
+            mem::swap(&mut self.buffers[switch], &mut other.buffers[switch]);
+            let forwarder = &mut other.forwarders[switch];
+            mem::swap(&mut self.forwarders[switch], forwarder);
+            if let (Some(own), Some(theirs)) = (&mut self.deflection, &mut other.deflection) {
+                mem::swap(&mut own.holds[switch], &mut theirs.holds[switch]);
             }
         }
-        let switches = (0..).zip(&self.graph.is_switch);
-        let switches = switches.filter_map(|(node, is_switch)| is_switch.then_some(node));
-        let switches: Vec<bool> = switches.map(theirs).collect();
-        let forwarders = self.forwarders.iter_mut().zip(&mut other.forwarders);
-        for ((own, forwarder), _) in forwarders.zip(&switches).filter(|(_, theirs)| **theirs) {
-            std::mem::swap(own, forwarder);
-        }
         if let (Some(own), Some(deflection)) = (&mut self.deflection, other.deflection) {
-            own.absorb(*deflection, |switch| switches[switch as usize]);
+            own.absorb(&deflection);
         }
         self.counters.absorb(&other.counters);
         self.watchdog.bites += other.watchdog.bites;
