@@ -79,6 +79,7 @@
 pub mod buffer;
 pub mod capture;
 pub mod counters;
+mod edge;
 pub mod five_tuple;
 pub mod flow;
 pub mod fork;
@@ -103,7 +104,8 @@ pub mod valley;
 pub mod waking;
 pub mod watchdog;
 
-pub use live::{Attachment, Delivery, LiveNetwork, Lost, Packet};
+pub use edge::{Attachment, Attachments, Delivery, Edge, Lost, Packet};
+pub use live::LiveNetwork;
 pub use network::build::check_classes;
 pub use network::fault::Again;
 pub use network::link::AtHost;
