@@ -1,7 +1,7 @@
 //! What a NIC counts.
 
 use alloc::vec::Vec;
-use core::ops::AddAssign;
+use core::ops::{AddAssign, Sub};
 
 use fairlane_units::{Bytes, TenantId};
 
@@ -50,6 +50,35 @@ impl AddAssign for Counters {
     }
 }
 
+impl Sub for Counters {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            data_packets: self.data_packets - other.data_packets,
+            retransmissions: self.retransmissions - other.retransmissions,
+            placed: self.placed - other.placed,
+            reordered: self.reordered - other.reordered,
+            naks: self.naks - other.naks,
+            timeouts: self.timeouts - other.timeouts,
+            cnps_sent: self.cnps_sent - other.cnps_sent,
+            cnps: self.cnps - other.cnps,
+        }
+    }
+}
+
+impl Sub for Tally {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            placed: self.placed - other.placed,
+            cnps: self.cnps - other.cnps,
+            retransmissions: self.retransmissions - other.retransmissions,
+        }
+    }
+}
+
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.placed += other.placed;
@@ -68,6 +97,18 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// One that knows so many tenants, before anything has been counted.
+    pub fn of(tenants: usize) -> Self {
+        let tallies = match tenants {
+            0 | 1 => Vec::new(),
+            several => alloc::vec![Tally::default(); several],
+        };
+        Self {
+            all: Counters::default(),
+            tallies,
+        }
+    }
+
     #[inline]
     pub(crate) fn on_placed(&mut self, tenant: TenantId, placed: Bytes) {
         self.all.placed += placed.get();

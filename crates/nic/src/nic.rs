@@ -10,7 +10,7 @@ use fairlane_transport::{Config, Source, WorkRequest};
 use fairlane_units::{Rate, Time};
 
 use crate::apportion;
-use crate::counters::{Counters, Ledger, Tally};
+use crate::counters::Ledger;
 use crate::deadlines::Deadlines;
 use crate::packet::{Event, Opening, PairId, Start};
 use crate::pair::{NONE, Pair, Stream};
@@ -51,10 +51,6 @@ pub struct Nic {
 impl Nic {
     /// A NIC with links that are up, one for each of `environments`, which hold for all that its ports send.
     pub fn new(settings: Arc<Settings>, environments: &[Environment], tenants: &Tenants) -> Self {
-        let tallies = match tenants.all.len() {
-            0 | 1 => Vec::new(),
-            several => alloc::vec![Tally::default(); several],
-        };
         Self {
             pairs: Vec::new(),
             free: Vec::new(),
@@ -66,10 +62,7 @@ impl Nic {
             deadlines: Deadlines::default(),
             events: VecDeque::new(),
             subflows: Subflows::default(),
-            ledger: Ledger {
-                all: Counters::default(),
-                tallies,
-            },
+            ledger: Ledger::of(tenants.all.len()),
             transport: Arc::new(settings.transport.clone()),
             settings,
         }

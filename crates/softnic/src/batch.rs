@@ -6,6 +6,7 @@
 
 use std::net::IpAddr;
 
+use fairlane_units::QpNumber;
 use fairlane_wire::{Error, Headers, Icrc, Traffic, Udp};
 
 use crate::icrc::{Outer, SEGMENTS};
@@ -30,12 +31,23 @@ impl AllHeaders<'_> {
     }
 }
 
+/// Where a packet comes from, and where it goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// The queue pair that it is of.
+    pub(crate) pair: QpNumber,
+    pub(crate) class: u8,
+    /// The number of the socket, and its port.
+    pub(crate) socket: usize,
+    pub(crate) port: u16,
+    pub(crate) peer: IpAddr,
+}
+
 /// Packets of one call.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    /// The number of the socket.
-    pub(crate) socket: usize,
-    pub(crate) peer: IpAddr,
+    /// The way of its first packet.
+    pub(crate) way: Way,
     /// The headers in front of its packets.
     outer: Outer,
     /// Length of all packets but the last.
@@ -68,6 +80,8 @@ pub(crate) struct Batches {
     spare: Vec<Vec<u8>>,
     /// Whether packets of a call are numbered.
     pub(crate) segmentation: bool,
+    /// How many batches are open before all of them leave.
+    most: usize,
 }
 
 impl Batches {
@@ -77,29 +91,36 @@ impl Batches {
             open: Vec::new(),
             spare: Vec::new(),
             segmentation,
+            most: MOST_BATCHES,
         }
+    }
+
+    /// For packets that leave one by one.
+    pub(crate) const fn single(address: IpAddr) -> Self {
+        let mut batches = Self::new(address, false);
+        batches.most = 1;
+        batches
     }
 
     /// Whether no packet more should be added before some leave.
     pub(crate) fn is_full(&self) -> bool {
-        self.open.len() >= MOST_BATCHES
+        self.open.len() >= self.most
     }
 
-    /// Adds a packet from a socket's port to a peer, whose payload of `length` bytes `fill` writes.
+    /// Adds a packet whose payload of `length` bytes `fill` writes.
     ///
     /// # Errors
     /// If headers contradict each other, or `fill` says `false`: then nothing is added.
     pub(crate) fn push(
         &mut self,
-        (socket, port): (usize, u16),
-        peer: IpAddr,
+        way: &Way,
         headers: &AllHeaders<'_>,
         length: usize,
         fill: impl FnOnce(&mut [u8]) -> bool,
     ) -> Result<bool, Error> {
         let pad = length.wrapping_neg() % 4;
         let whole = headers.length() + length + pad + Icrc::LENGTH;
-        let Some(at) = self.batch(socket, port, peer, whole) else {
+        let Some(at) = self.batch(way, whole) else {
             return Ok(false);
         };
         let segmentation = self.segmentation;
@@ -123,16 +144,15 @@ impl Batches {
 
     /// The batch that a packet of `whole` bytes goes to. Packets from one port to one peer stay in order.
     /// `None` if its address is of another version of IP.
-    fn batch(&mut self, socket: usize, port: u16, peer: IpAddr, whole: usize) -> Option<usize> {
-        let mine = |batch: &Batch| batch.socket == socket && batch.peer == peer;
+    fn batch(&mut self, way: &Way, whole: usize) -> Option<usize> {
+        let mine = |batch: &Batch| (batch.way.socket, batch.way.peer) == (way.socket, way.peer);
         let latest = self.open.iter().rposition(mine);
         if let Some(at) = latest.filter(|&at| self.open[at].takes(whole, SEGMENTS)) {
             return Some(at);
         }
-        let outer = Outer::new((self.address, port), (peer, Udp::ROCE_PORT))?;
+        let outer = Outer::new((self.address, way.port), (way.peer, Udp::ROCE_PORT))?;
         self.open.push(Batch {
-            socket,
-            peer,
+            way: *way,
             outer,
             segment: whole,
             count: 0,
@@ -170,7 +190,7 @@ fn emit(
 
 #[cfg(test)]
 mod tests {
-    use fairlane_units::{Psn, QpNumber};
+    use fairlane_units::Psn;
     use fairlane_wire::{Bth, Extension, Opcode};
 
     use std::net::Ipv4Addr;
@@ -185,26 +205,30 @@ mod tests {
         }
     }
 
+    fn way(socket: usize) -> Way {
+        Way {
+            pair: QpNumber::new(1),
+            class: 3,
+            socket,
+            port: 50_000,
+            peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        }
+    }
+
     fn push(batches: &mut Batches, socket: usize, length: usize) {
         let mut bth = Bth::new(Opcode::RcSendMiddle, QpNumber::new(1), Psn::new(0));
         bth.pad_count = (length.wrapping_neg() % 4) as u8;
         let headers = plain(bth);
-        let filled = batches.push(
-            (socket, 50_000),
-            IpAddr::V4(Ipv4Addr::LOCALHOST),
-            &headers,
-            length,
-            |bytes| {
-                bytes.fill(7);
-                true
-            },
-        );
+        let filled = batches.push(&way(socket), &headers, length, |bytes| {
+            bytes.fill(7);
+            true
+        });
         assert_eq!(filled, Ok(true));
     }
 
     fn shapes(batches: &Batches) -> Vec<(usize, usize, usize)> {
         let all = batches.all().iter();
-        all.map(|batch| (batch.socket, batch.count, batch.segment))
+        all.map(|batch| (batch.way.socket, batch.count, batch.segment))
             .collect()
     }
 
@@ -241,9 +265,7 @@ mod tests {
         let mut batches = Batches::new(IpAddr::V4(Ipv4Addr::LOCALHOST), true);
         let bth = Bth::new(Opcode::RcSendOnly, QpNumber::new(1), Psn::new(0));
         let headers = plain(bth);
-        let filled = batches.push((0, 1), IpAddr::V4(Ipv4Addr::LOCALHOST), &headers, 8, |_| {
-            false
-        });
+        let filled = batches.push(&way(0), &headers, 8, |_| false);
         assert_eq!((filled, batches.all().len()), (Ok(false), 0));
     }
 }

@@ -7,11 +7,11 @@ use fairlane_units::{Bytes, QpNumber, Time};
 use crate::batch::Batches;
 use crate::completion::{Completion, CompletionQueue};
 use crate::counters::Counters;
-use crate::engine::{Engine, Incoming, figures};
+use crate::engine::{Engine, Incoming, PORT, Surroundings, figures};
 use crate::error::Error;
 use crate::keys::{Domain, Region};
 use crate::memory::Span;
-use crate::queue_pair::{Modify, QueuePairOptions};
+use crate::queue_pair::{Attributes, Modify, QueuePairOptions};
 use crate::rights::Rights;
 use crate::settings::Settings;
 use crate::socket::Sender;
@@ -45,6 +45,10 @@ pub struct Outgoing<'a> {
     pub source_port: u16,
     /// From the base transport header on.
     pub bytes: &'a [u8],
+    /// The queue pair that it is of.
+    pub pair: QpNumber,
+    /// Its traffic class.
+    pub class: u8,
 }
 
 impl DetachedDevice {
@@ -57,11 +61,25 @@ impl DetachedDevice {
         let first = Sender::FIRST_PORT;
         let ports = first..first.saturating_add(settings.source_ports.max(1));
         Ok(Self {
-            engine: Engine::new(settings, window.max(Bytes::new(8192)))?,
-            batches: Batches::new(settings.address, false),
+            engine: Engine::new(
+                settings,
+                Surroundings::sockets(settings, window.max(Bytes::new(8192))),
+            )?,
+            batches: Batches::single(settings.address),
             ports: ports.collect(),
             address: settings.address,
         })
+    }
+
+    /// A device at a port of a network that carries a packet at a time, and pauses classes: the driver [asks](Self::poll_transmit) for
+    /// one when the transmitter is free. Its NIC has the settings `nic` instead of those that follow from `settings`.
+    ///
+    /// # Errors
+    /// If the line rate is zero, tenants are none, or the congestion control needs telemetry.
+    pub fn attached(settings: &Settings, nic: fairlane_nic::Settings) -> Result<Self, Error> {
+        let mut device = Self::new(settings)?;
+        device.engine = Engine::new(settings, Surroundings::link(nic))?;
+        Ok(device)
     }
 
     /// Its address.
@@ -194,24 +212,81 @@ impl DetachedDevice {
 
     /// Hands out all packets that may leave now, in order. With [`Settings::burst`] packets of so long leave ahead of their time.
     pub fn transmit(&mut self, now: Time, mut send: impl FnMut(Outgoing<'_>)) {
-        loop {
-            let more = self.engine.transmit(now, &self.ports, &mut self.batches);
-            let batches = self.batches.all();
-            for batch in batches {
-                for bytes in batch.bytes().chunks(batch.segment) {
-                    send(Outgoing {
-                        peer: batch.peer,
-                        source_port: self.ports[batch.socket],
-                        bytes,
-                    });
-                }
-            }
-            let count = batches.len();
-            self.batches.forget(count);
-            if !more {
-                return;
-            }
+        while let Some(outgoing) = self.poll_transmit(now) {
+            send(outgoing);
         }
+    }
+
+    /// The next packet that may leave now.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing<'_>> {
+        let sent = self.batches.all().len();
+        self.batches.forget(sent);
+        let batches = &mut self.batches;
+        self.engine.transmit(now, &self.ports, batches);
+        let batch = batches.all().first()?;
+        Some(Outgoing {
+            peer: batch.way.peer,
+            source_port: batch.way.port,
+            bytes: batch.bytes(),
+            pair: batch.way.pair,
+            class: batch.way.class,
+        })
+    }
+
+    /// When something other than sending is due, for a driver whose link is busy.
+    pub fn deadline(&self) -> Option<Time> {
+        let peers = &self.engine.in_band.peers;
+        let all = [peers.deadline(), self.engine.nic.deadline()];
+        all.into_iter().flatten().min()
+    }
+
+    /// Learns what a [hello](fairlane_wire::Hello) of another device would tell.
+    pub fn meet(&mut self, now: Time, other: &Self) {
+        let now = self.engine.at(now);
+        let hello = other.engine.in_band.hello();
+        let Engine {
+            in_band,
+            pairs,
+            nic,
+            ..
+        } = &mut self.engine;
+        in_band.on_hello(now, other.address, hello, pairs, nic);
+    }
+
+    /// The classes of its port that are paused now, as a bit set.
+    pub fn on_pauses(&mut self, now: Time, paused: u8) {
+        let now = self.engine.at(now);
+        self.engine.nic.on_pauses(now, PORT, paused);
+    }
+
+    /// As [`Device::query`](crate::Device::query).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn query(&self, pair: QpNumber) -> Result<Attributes, Error> {
+        self.engine.query(pair)
+    }
+
+    /// As [`Device::destroy_queue_pair`](crate::Device::destroy_queue_pair).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn destroy_queue_pair(&mut self, now: Time, pair: QpNumber) -> Result<(), Error> {
+        let now = self.engine.at(now);
+        self.engine.destroy_pair(pair, now)
+    }
+
+    /// As [`Device::deregister`](crate::Device::deregister).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn deregister(&mut self, region: &Region) -> Result<(), Error> {
+        self.engine.keys.deregister(region.local_key)
+    }
+
+    /// What its NIC has counted, in all and by tenant.
+    pub fn ledger(&self) -> &fairlane_nic::Ledger {
+        self.engine.nic.ledger()
     }
 
     /// What it has counted.

@@ -12,7 +12,7 @@ use fairlane_units::{Bytes, QpNumber, Rate};
 
 use crate::batch::Batches;
 use crate::completion::{Completion, CompletionQueue};
-use crate::engine::Engine;
+use crate::engine::{Engine, Surroundings};
 use crate::error::Error;
 use crate::faults::{Faults, GidPlace};
 use crate::fork;
@@ -68,7 +68,10 @@ impl Device {
         let window = settings
             .window
             .unwrap_or_else(|| Bytes::new(buffer as u64 / 4));
-        let engine = Engine::new(&settings, window.max(Bytes::new(8192)))?;
+        let engine = Engine::new(
+            &settings,
+            Surroundings::sockets(&settings, window.max(Bytes::new(8192))),
+        )?;
         let async_descriptor = engine.events.descriptor();
         let batches = Batches::new(address, settings.segmentation);
         let inner = Inner::new(engine, receiver, sender, batches);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairlane_congestion::{Environment, Needs};
 use fairlane_nic::{Event, Nic, PairId, Quantum};
-use fairlane_transport::Service;
+use fairlane_transport::{Config, Service};
 use fairlane_units::{Bytes, Duration, QpNumber, Time};
 
 use crate::completion::{CompletionQueue, Completions};
@@ -46,7 +46,7 @@ pub(crate) use live::live;
 use window::Window;
 
 /// The port of the NIC that everything leaves by.
-const PORT: u8 = 0;
+pub(crate) const PORT: u8 = 0;
 
 /// Shortest time between two CNPs of a queue pair (DCQCN, SIGCOMM 2015, section 3.1).
 const CNP_INTERVAL: Duration = Duration::from_us(50);
@@ -56,6 +56,8 @@ const QUANTUM: Quantum = Quantum {
     packets: 16,
     gap: Duration::from_us(1),
 };
+/// Every how many packets of a message an acknowledgement is asked for; its last one asks for one, too.
+const ACK_INTERVAL: u32 = 16;
 
 /// Everything of a device but its sockets.
 #[derive(Debug)]
@@ -73,9 +75,13 @@ pub(crate) struct Engine {
     /// The slot of the queue pair for management datagrams, if an application has it.
     management: Option<u32>,
     environment: Environment,
+    /// What queue pairs have unless they are told otherwise.
+    transport: Config,
+    /// Whether several packets leave together.
+    batches: bool,
     /// What congestion control needs.
     needs: Needs,
-    in_band: InBand,
+    pub(crate) in_band: InBand,
     partitions: Partitions,
     /// The clock, as it was read last.
     clock: Time,
@@ -99,13 +105,45 @@ pub(crate) struct Engine {
     pub(crate) faults: Option<Box<Faults>>,
 }
 
+/// What a device hangs on.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    nic: fairlane_nic::Settings,
+    /// Bytes that all queue pairs together may have in flight.
+    window: Bytes,
+    link: Link,
+}
+
+impl Surroundings {
+    /// Sockets with room for a `window` at the other end.
+    pub(crate) fn sockets(settings: &Settings, window: Bytes) -> Self {
+        Self {
+            nic: nic_settings(settings),
+            window,
+            link: Link::new(Some(settings.line_rate)),
+        }
+    }
+
+    /// A link whose driver carries a packet at a time.
+    pub(crate) const fn link(nic: fairlane_nic::Settings) -> Self {
+        Self {
+            nic,
+            window: Bytes::new(u64::MAX),
+            link: Link::new(None),
+        }
+    }
+}
+
 impl Engine {
-    /// A device without objects, whose queue pairs may have `window` bytes in flight.
-    pub(crate) fn new(settings: &Settings, window: Bytes) -> Result<Self, Error> {
+    /// A device without objects in these surroundings.
+    pub(crate) fn new(settings: &Settings, surroundings: Surroundings) -> Result<Self, Error> {
+        let Surroundings { nic, window, link } = surroundings;
         if settings.line_rate.is_zero() {
             return Err(Error::Invalid("line rate", "one above zero"));
         }
-        let needs = settings.congestion.algorithm().needs();
+        let mut needs = nic.params.algorithm().needs();
+        // Without CNPs, replies carry marks.
+        needs.hears_cnps &= nic.cnp_interval.is_some();
         if needs.telemetry {
             let expected = "one without telemetry, which no switch between sockets writes";
             return Err(Error::Invalid("congestion control", expected));
@@ -116,7 +154,7 @@ impl Engine {
             bdp: settings.line_rate.bytes_in(settings.base_rtt),
             mtu: Bytes::new(4096),
         };
-        let nic = nic_settings(settings);
+        let (transport, batches) = (nic.transport.clone(), nic.quantum.packets > 1);
         let in_band = InBand::new(settings, needs, &nic.dasr);
         Ok(Self {
             nic: Nic::new(
@@ -135,12 +173,14 @@ impl Engine {
             settings: settings.clone(),
             management: None,
             environment,
+            transport,
+            batches,
             needs,
             in_band,
             partitions: Partitions::new(&settings.tenants)?,
             clock: Time::ZERO,
             now: Time::ZERO,
-            link: Link::new(settings.line_rate),
+            link,
             outer: None,
             window: Window {
                 in_flight: 0,
@@ -303,7 +343,8 @@ impl Engine {
         let process = self.settings.process;
         let slot = self.pairs.insert(|slot| {
             let socket = slot as usize % sockets;
-            let mut pair = QueuePair::new(number::of(process, slot), options, socket);
+            let mut pair =
+                QueuePair::new(number::of(process, slot), options, socket, &self.transport);
             pair.receives = receives;
             let granted = options.most_requests;
             pair.options.most_requests = granted.min(faults.send.unwrap_or(granted));
@@ -501,6 +542,7 @@ fn nic_settings(settings: &Settings) -> fairlane_nic::Settings {
     // Whatever this end does, the other one may need them.
     own.cnp_interval = Some(CNP_INTERVAL);
     own.quantum = QUANTUM;
+    own.transport.ack_interval = ACK_INTERVAL;
     own.dasr = own.tenant.apportioning(settings.scope, &settings.dasr);
     own
 }

@@ -525,6 +525,7 @@ mod tests {
     use fairlane_units::Bytes;
 
     use super::*;
+    use crate::engine::Surroundings;
     use crate::queue_pair::{Connection, Modify, QueuePairOptions, Sending};
     use crate::rights::Rights;
     use crate::settings::Settings;
@@ -534,7 +535,11 @@ mod tests {
     fn packets_that_wait_for_room_are_tried_again_soon_and_not_at_once() {
         let address = "127.73.0.1".parse().unwrap();
         let settings = Settings::new(address);
-        let mut engine = Engine::new(&settings, Bytes::new(8192)).unwrap();
+        let mut engine = Engine::new(
+            &settings,
+            Surroundings::sockets(&settings, Bytes::new(8192)),
+        )
+        .unwrap();
         let domain = engine.keys.allocate_domain().unwrap();
         let queue = engine.create_completions(1).unwrap();
         let options = QueuePairOptions::new(domain, queue);

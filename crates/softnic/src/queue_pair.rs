@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
+use fairlane_congestion::Environment;
 use fairlane_nic::{Nic, PairId};
 use fairlane_transport::{Config, Service, State};
 use fairlane_units::{Bytes, Duration, Psn, QpNumber, TenantId, Time};
@@ -83,6 +84,10 @@ pub struct Connection {
     pub rnr_timer: Duration,
     /// Packets that may be kept out of order; 0 for go-back-N. Both ends must have the same.
     pub selective: u32,
+    /// The traffic class of its packets, 1 to 7. Only who carries packets of a [`DetachedDevice`](crate::DetachedDevice) sees it.
+    pub class: u8,
+    /// Rate and round trip of the path as congestion control sees them; without, as of the device's link.
+    pub environment: Option<Environment>,
 }
 
 impl Connection {
@@ -96,6 +101,8 @@ impl Connection {
             most_reads: 16,
             rnr_timer: Duration::from_us(640),
             selective: 0,
+            class: 3,
+            environment: None,
         }
     }
 }
@@ -192,6 +199,12 @@ pub struct Attributes {
     pub expects: Psn,
     /// Whether it is in SQD and something that had begun hasn't ended.
     pub draining: bool,
+    /// Payload of requests that the other end has confirmed.
+    pub confirmed: Bytes,
+    /// Payload that has been placed in memory here.
+    pub placed: Bytes,
+    /// Packets of requests that it has sent more than once.
+    pub retransmitted: u64,
 }
 
 /// What a device has of a queue pair.
@@ -242,12 +255,16 @@ pub(crate) struct QueuePair {
 }
 
 impl QueuePair {
-    pub(crate) fn new(number: QpNumber, options: &QueuePairOptions, socket: usize) -> Self {
+    /// One by a socket's port, in a device whose queue pairs have this `config` but for what they are told.
+    pub(crate) fn new(
+        number: QpNumber,
+        options: &QueuePairOptions,
+        socket: usize,
+        config: &Config,
+    ) -> Self {
         let config = Config {
             service: options.service,
-            // Every message asks for an acknowledgement at its end, and long ones in between.
-            ack_interval: 16,
-            ..Config::default()
+            ..config.clone()
         };
         Self {
             number,

@@ -7,7 +7,7 @@ use fairlane_units::{Bytes, Duration, Psn, QpNumber, Time};
 use fairlane_wire::Udp;
 
 use crate::batch::Batches;
-use crate::engine::{Engine, Incoming};
+use crate::engine::{Engine, Incoming, Surroundings};
 use crate::icrc::IcrcMode;
 use crate::keys::{Binding, Domain, Region, Window, WindowType};
 use crate::memory::Span;
@@ -47,7 +47,11 @@ impl Sandbox {
     pub fn new() -> Self {
         let mut settings = Settings::new(ADDRESS);
         settings.icrc = IcrcMode::Ignore;
-        let mut engine = Engine::new(&settings, Bytes::new(1 << 16)).expect("a descriptor");
+        let mut engine = Engine::new(
+            &settings,
+            Surroundings::sockets(&settings, Bytes::new(1 << 16)),
+        )
+        .expect("a descriptor");
         let domain = engine.keys.allocate_domain().expect("there is room");
         let mut region = |rights, name| {
             let registered = (engine.keys).register((domain, rights), name, Span::zeroed(LENGTH));

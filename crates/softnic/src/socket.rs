@@ -303,16 +303,17 @@ impl Sender {
         let Some(first) = batches.first() else {
             return Ok(0);
         };
-        let socket = self.sockets[first.socket].as_raw_fd();
+        let socket = self.sockets[first.way.socket].as_raw_fd();
         if first.count > 1 && !segmentation {
-            return send_each(socket, self.name_of(first.peer), first);
+            return send_each(socket, self.name_of(first.way.peer), first);
         }
-        let mine =
-            |batch: &&Batch| batch.socket == first.socket && (segmentation || batch.count <= 1);
+        let mine = |batch: &&Batch| {
+            batch.way.socket == first.way.socket && (segmentation || batch.count <= 1)
+        };
         let batches = batches.iter().take_while(mine);
         send_cut(
             socket,
-            batches.map(|batch| (batch, self.name_of(batch.peer))),
+            batches.map(|batch| (batch, self.name_of(batch.way.peer))),
         )
     }
 
@@ -322,7 +323,7 @@ impl Sender {
         match error.raw_os_error() {
             Some(libc::EIO) => true,
             Some(libc::EINVAL) => {
-                let carries = path_mtu(self.address, batch.peer, self.interface);
+                let carries = path_mtu(self.address, batch.way.peer, self.interface);
                 carries.is_ok_and(|carries| (Udp::LENGTH + batch.segment) as u32 <= carries)
             }
             _ => false,

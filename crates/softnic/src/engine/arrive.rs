@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use fairlane_nic::{Arrival, Meta, PairId, Reception, Role};
 use fairlane_transport::{Extension, Packet, Placement, Service, State, Status};
-use fairlane_units::{Bytes, FlowId, TenantId, Time};
+use fairlane_units::{Bytes, Time};
 use fairlane_wire::{
     self as wire, Hello, Ipv4, NakCode, Network, Opcode, Operation as Kind, Syndrome, Udp,
 };
@@ -96,10 +96,11 @@ impl Engine {
             return;
         };
         self.count((slot, id), role, &transport);
+        let own = self.nic.pair(id).opening();
         let mut meta = Meta {
             wire: (incoming.bytes.len() + AROUND) as u16,
             marked: incoming.marked,
-            ..Meta::new(FlowId::new(slot), TenantId::new(0), role, 0)
+            ..Meta::new(own.flow, own.tenant, role, own.class)
         };
         let told = Told::read(&packet.traffic, self.clock, &mut meta);
         let Some(pair) = self.pairs.get_mut(slot) else {

@@ -1,5 +1,7 @@
 //! Packets that leave.
 
+use std::net::IpAddr;
+
 use fairlane_nic::{Departure, Meta, Role};
 use fairlane_transport::{Ends, Extension, Packet, Source};
 use fairlane_units::Time;
@@ -8,9 +10,10 @@ use fairlane_wire::{
 };
 
 use super::{Engine, PORT, figures};
-use crate::batch::{AllHeaders, Batches};
+use crate::batch::{AllHeaders, Batches, Way};
 use crate::counters::Counters;
 use crate::keys::Reach;
+use crate::queue_pair::QueuePair;
 use crate::work::PartId;
 
 impl Engine {
@@ -53,7 +56,7 @@ impl Engine {
             return;
         }
         // The window of all queue pairs may close before this one is served again.
-        let last = departure.ends_quantum || !self.window.is_open();
+        let last = self.batches && (departure.ends_quantum || !self.window.is_open());
         let last = last && departure.meta.role == Role::Request;
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
@@ -93,11 +96,11 @@ impl Engine {
             self.counters.send_err += 1;
             return;
         };
-        let socket = (pair.socket, ports[pair.socket]);
+        let way = way(pair, departure.meta.class, ports, peer);
         let length = packet.payload.get() as usize;
         let octets = headers.length() + length.next_multiple_of(4) + Icrc::LENGTH;
         let fill = |engine: &mut Self, into: &mut [u8]| engine.payload(slot, source, into);
-        let pushed = batches.push(socket, peer, &headers, length, |into| fill(self, into));
+        let pushed = batches.push(&way, &headers, length, |into| fill(self, into));
         match pushed {
             Ok(true) => self.count_departure(&departure, octets / 4),
             Ok(false) => self.on_unreadable(now, &departure, source),
@@ -174,6 +177,17 @@ impl Engine {
             };
             figures::count_at(self, departure.meta.flow.get(), counts);
         }
+    }
+}
+
+/// The way of a packet of a queue pair.
+fn way(pair: &QueuePair, class: u8, ports: &[u16], peer: IpAddr) -> Way {
+    Way {
+        pair: pair.number,
+        class,
+        socket: pair.socket,
+        port: ports[pair.socket],
+        peer,
     }
 }
 

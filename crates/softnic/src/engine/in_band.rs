@@ -9,8 +9,9 @@ use fairlane_units::{Duration, Time};
 use fairlane_wire::{Feth, Hello, Operation, Teth, TimeStamp, Traffic};
 
 use super::peers::Peers;
-use crate::batch::{AllHeaders, Batches};
+use crate::batch::{AllHeaders, Batches, Way};
 use crate::counters::Counters;
+use crate::number;
 use crate::queue_pair::QueuePair;
 use crate::settings::Settings;
 use crate::slots::Slots;
@@ -19,8 +20,8 @@ type Pairs = Slots<Box<QueuePair>>;
 
 /// What a device writes into headers of traffic management, and for whom.
 #[derive(Debug)]
-pub(super) struct InBand {
-    pub(super) peers: Peers,
+pub(crate) struct InBand {
+    pub(crate) peers: Peers,
     /// Whether congestion control needs round trips.
     stamps: bool,
     /// Whether the device divides its link among senders.
@@ -36,8 +37,17 @@ impl InBand {
         }
     }
 
+    /// What the device tells of itself where nobody has asked.
+    pub(crate) const fn hello(&self) -> Hello {
+        let asks = false;
+        Hello {
+            asks,
+            ..self.peers.own
+        }
+    }
+
     /// A device tells of itself.
-    pub(super) fn on_hello(
+    pub(crate) fn on_hello(
         &mut self,
         now: Time,
         from: IpAddr,
@@ -61,7 +71,14 @@ impl InBand {
             traffic: Traffic::None,
         };
         let fill = |into: &mut [u8]| hello.emit(into).is_ok();
-        batches.push((0, ports[0]), peer, &headers, Hello::LENGTH, fill) != Ok(true)
+        let way = Way {
+            pair: number::MANAGEMENT,
+            class: 0,
+            socket: 0,
+            port: ports[0],
+            peer,
+        };
+        batches.push(&way, &headers, Hello::LENGTH, fill) != Ok(true)
     }
 
     /// Asks devices whose time has come; what others have told may not hold any longer.

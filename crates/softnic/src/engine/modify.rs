@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use fairlane_nic::{Opening, Start};
-use fairlane_transport::{State, Status};
-use fairlane_units::{FlowId, HostId, QpNumber, Time};
+use fairlane_nic::{Opening, Pair, Start};
+use fairlane_transport::{Requester, State, Status};
+use fairlane_units::{Bytes, FlowId, HostId, QpNumber, Time};
 
 use super::{Engine, PORT};
 use crate::error::Error;
@@ -14,8 +14,6 @@ use crate::queue_pair::{Adjustment, Attributes, Connection, Modify};
 
 /// READs of a queue pair that may be under way.
 const READS: u32 = Limits::ALL.reads as u32;
-/// The traffic class of everything.
-const CLASS: u8 = 3;
 
 impl Engine {
     pub(crate) fn modify(
@@ -129,13 +127,15 @@ impl Engine {
             sending: pair.sending,
             sends: known.map_or(zero, |own| own.requester().next_psn()),
             expects: known.map_or(zero, |own| own.responder().expected()),
+            confirmed: known.map_or(Bytes::ZERO, |own| confirmed(own.requester())),
+            placed: known.map_or(Bytes::ZERO, Pair::placed),
+            retransmitted: known.map_or(0, |own| own.requester().retransmitted()),
             draining: pair.state == State::SendQueueDrain && !pair.is_drained(&self.nic),
         })
     }
 
     /// Lets the NIC know a queue pair, from RTR on.
     fn open(&mut self, slot: u32, now: Time) {
-        let environment = self.environment;
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
@@ -146,13 +146,13 @@ impl Engine {
         let opening = Opening {
             flow: FlowId::new(slot),
             port: PORT,
-            class: CLASS,
+            class: pair.peer.class,
             tenant: self.partitions.tenant(pair.options.partition),
             peer: HostId::new(number_of(pair.peer.address)),
             extensions,
             environment: fairlane_congestion::Environment {
                 mtu: pair.config.mtu,
-                ..environment
+                ..pair.peer.environment.unwrap_or(self.environment)
             },
             group: None,
         };
@@ -273,11 +273,17 @@ impl Engine {
     }
 }
 
-/// Refuses a path MTU that InfiniBand doesn't have.
+/// Payload of requests that the other end has confirmed.
+fn confirmed(requester: &Requester) -> Bytes {
+    requester.next_position() - requester.bytes_in_flight()
+}
+
+/// Refuses a path MTU that InfiniBand doesn't have, and a class that isn't one of data.
 fn check(connection: &Connection) -> Result<(), Error> {
-    match connection.mtu {
-        256 | 512 | 1024 | 2048 | 4096 => Ok(()),
-        _ => Err(Error::Invalid("path MTU", "256, 512, 1024, 2048 or 4096")),
+    match (connection.mtu, connection.class) {
+        (256 | 512 | 1024 | 2048 | 4096, 1..=7) => Ok(()),
+        (_, 1..=7) => Err(Error::Invalid("path MTU", "256, 512, 1024, 2048 or 4096")),
+        _ => Err(Error::Invalid("traffic class", "1 to 7")),
     }
 }
 

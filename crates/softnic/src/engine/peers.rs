@@ -28,9 +28,9 @@ const MOST_WAITING: usize = 1024;
 
 /// What is known of other devices.
 #[derive(Debug)]
-pub(super) struct Peers {
+pub(crate) struct Peers {
     /// What this device says of itself.
-    own: Hello,
+    pub(super) own: Hello,
     /// Whether it wants more than plain RoCEv2 has.
     wants: bool,
     known: BTreeMap<IpAddr, Peer>,
@@ -188,7 +188,7 @@ impl Peers {
     }
 
     /// When [`on_deadline`](Self::on_deadline) is due.
-    pub(super) fn deadline(&self) -> Option<Time> {
+    pub(crate) fn deadline(&self) -> Option<Time> {
         Some(self.due).filter(|&at| at != Time::MAX)
     }
 
