@@ -31,12 +31,14 @@ const LAYERS: [&[&str]; 9] = [
     &["nic", "middleware", "drum-file", "scenario"],
     &["network", "cases"],
     &["fabric", "softnic", "harness"],
-    &["attacks", "results", "verbs", "rdmacm", "mpverbs", "agent"],
+    &[
+        "attacks", "results", "lab", "verbs", "rdmacm", "mpverbs", "agent",
+    ],
     &["experiments"],
     &["cli", "python"],
 ];
 
-/// Simulated and real world meet only in the tests and in the highest layer.
+/// Simulated and real world meet only in the tests, in `lab`, and in the highest layer.
 const SIMULATED: [&str; 4] = ["engine", "network", "fabric", "attacks"];
 const REAL: [&str; 5] = ["softnic", "verbs", "rdmacm", "mpverbs", "agent"];
 

@@ -37,6 +37,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a scenario, packet by packet
     Run(Run),
+    /// Run a scenario with software NICs, memory and payload at its hosts
+    Lab(Lab),
     /// Say what a run of a scenario would say before it starts, and run nothing
     Check(Scenario),
     /// Write a scenario to begin with
@@ -132,11 +134,9 @@ fn seed(text: &str) -> Result<u64, String> {
     seed.ok_or_else(|| format!("{found}, expected a whole number from 0 to {LARGEST_SEED}"))
 }
 
-/// Arguments of `run`.
+/// What is written and shown of a run.
 #[derive(Args, Debug)]
-pub(crate) struct Run {
-    #[command(flatten)]
-    pub(crate) scenario: Scenario,
+pub(crate) struct Output {
     /// Directory for the results, by default out/NAME, where NAME is the scenario's; appears when they are complete
     #[arg(long, alias = "output", value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -150,10 +150,31 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) signals: bool,
     /// No progress on standard error
-    #[arg(long, short, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
-    /// Also say how threads shared the run
     #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Arguments of `lab`.
+#[derive(Args, Debug)]
+pub(crate) struct Lab {
+    #[command(flatten)]
+    pub(crate) scenario: Scenario,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Hosts whose messages software NICs carry, such as 0-7,12; those of others are simulated
+    #[arg(long, value_name = "HOSTS", default_value = "all")]
+    pub(crate) real: String,
+}
+
+/// Arguments of `run`.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) scenario: Scenario,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Also say how threads shared the run
+    #[arg(long, short, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// Show the report on a page of this machine while the run goes on
     #[arg(long)]

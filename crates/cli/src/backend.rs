@@ -5,6 +5,8 @@ use std::path::Path;
 use fairlane_attacks::Plan;
 use fairlane_cases::{Imported, conweave, hpcc, htsim};
 use fairlane_fabric::{Results, metrics, warnings};
+use fairlane_lab::Replay;
+use fairlane_scenario::HostSet;
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
 pub(crate) use fairlane_explain::explain;
@@ -101,6 +103,17 @@ pub(crate) fn simulate(
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or_else(|| simulation.threads_that_pay(cores()));
     Ok(simulation.run_on(threads, watch))
+}
+
+/// Runs a scenario with software NICs that carry the messages of `hosts`; `watch` hears of progress and may interrupt.
+pub(crate) fn replay(
+    loaded: &Loaded,
+    hosts: &str,
+    watch: &mut dyn FnMut(&Progress<'_>) -> Control,
+) -> Result<Results, Failure> {
+    let hosts = HostSet(hosts.to_owned());
+    let simulation = Plan::new(loaded)?.simulation()?;
+    Ok(Replay::new(simulation, loaded, &hosts)?.run(watch)?)
 }
 
 /// Builds a scenario, and its attack if it has one, as a run does before it starts.

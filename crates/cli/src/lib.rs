@@ -20,14 +20,13 @@ mod interrupt;
 mod libraries;
 mod live;
 mod pcap;
+mod prepared;
 mod print;
 mod progress;
 mod read;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-
-use fairlane_results::{meter, report, staging, summary, table, write};
 
 /// Reads the command line, does what it says and returns the exit status.
 pub fn main() -> ExitCode {

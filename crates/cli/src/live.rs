@@ -8,7 +8,7 @@ use crate::backend::{self, Loaded, Progress};
 use crate::failure::Failure;
 use crate::print;
 use crate::progress::Pace;
-use crate::report;
+use fairlane_results::report;
 
 mod serve;
 

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::backend::Progress;
 use crate::print;
-use crate::table;
+use fairlane_results::table;
 
 /// Time between two updates of the bar.
 const BAR_INTERVAL: Wall = Wall::from_millis(100);
@@ -83,7 +83,7 @@ impl Pace {
 
     fn words(&self, progress: &Progress<'_>, fraction: f64, since: Wall) -> String {
         let sent = progress.transmissions.saturating_sub(self.transmissions);
-        let rate = crate::meter::per_second(sent, since.as_secs_f64()).unwrap_or(0.0);
+        let rate = fairlane_results::meter::per_second(sent, since.as_secs_f64()).unwrap_or(0.0);
         let left = left(self.begun, fraction);
         let simulated = progress
             .now

@@ -9,7 +9,7 @@ use fairlane_network::packet::Side;
 use fairlane_network::routing::{HostPort, PortPair};
 use fairlane_nic::{Extensions, Opening, PairId, Role, Start};
 use fairlane_scenario::{BaseRtt, Scenario, Verb};
-use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, Psn};
+use fairlane_units::{Bytes, Duration, FlowId, HostId, MessageId, NodeId, Psn, Rate};
 
 use crate::TraceEvent;
 use crate::baseline::Baseline;
@@ -18,6 +18,7 @@ use crate::header;
 use crate::mail::{Announced, Mailboxes};
 use crate::nic::AttachedNic;
 use crate::ns3::Ns3;
+use crate::outside::Outside;
 use crate::traffic::Traffic;
 
 /// Hosts with their NICs. None reads the state of another.
@@ -33,6 +34,8 @@ pub(crate) struct Hosts {
     pub(crate) host_of: Vec<HostId>,
     /// In profile `hpcc-ns3`.
     pub(crate) ns3: Option<Box<Ns3>>,
+    /// NICs that hosts have beside these, if the simulation has a driver of such.
+    pub(crate) outside: Option<Box<Outside>>,
 }
 
 impl Hosts {
@@ -55,6 +58,7 @@ impl Hosts {
             baseline,
             base_rtt: scenario.congestion.base_rtt,
             host_of,
+            outside: None,
         }
     }
 
@@ -97,6 +101,9 @@ impl Hosts {
         self.nics
             .iter()
             .for_each(|nic| all += nic.core.ledger().all);
+        if let Some(outside) = &self.outside {
+            all += outside.ledger.all;
+        }
         all
     }
 
@@ -104,7 +111,9 @@ impl Hosts {
     pub(crate) fn heard_by(&self, tenant: usize) -> fairlane_nic::Tally {
         let mut all = fairlane_nic::Tally::default();
         let tallies = self.nics.iter().map(|nic| &nic.core.ledger().tallies);
+        let outside = self.outside.iter().map(|outside| &outside.ledger.tallies);
         tallies
+            .chain(outside)
             .filter_map(|tallies| tallies.get(tenant))
             .for_each(|&tally| all += tally);
         all
@@ -217,35 +226,46 @@ impl Hosts {
         self.open_end(net, flow, Side::Responder)
     }
 
-    fn open_end(&mut self, net: &Network, flow: FlowId, side: Side) -> PairId {
+    /// What the congestion control at one end of a flow knows of its path, and the rate of the other end's link.
+    pub(crate) fn environment(
+        &self,
+        net: &Network,
+        flow: FlowId,
+        side: Side,
+    ) -> (Environment, Rate) {
         let spec = self.traffic.connection(flow);
-        let ends = (spec.source, spec.destination);
-        let ports = net.ports_of(flow);
-        let controls = &self.traffic.controls;
-        let control = controls.of(&spec);
-        let baseline = controls.baseline(control);
+        let (ports, controls) = (net.ports_of(flow), &self.traffic.controls);
+        let baseline = controls.baseline(controls.of(&spec));
         let trip = (baseline.unwrap_or(&self.baseline)).for_controller(
             net.graph(),
             self.base_rtt,
             ports,
-            ends,
+            (spec.source, spec.destination),
         );
-        let (here, there) = match side {
-            Side::Requester => ((spec.source, ports[0]), (spec.destination, ports[1])),
-            Side::Responder => ((spec.destination, ports[1]), (spec.source, ports[0])),
-        };
-        let rate = |(host, port): (NodeId, u8)| {
+        let ends = [(spec.source, ports[0]), (spec.destination, ports[1])];
+        let rates = ends.map(|(host, port)| {
             let edge = net.graph().host_edge(HostPort { host, port });
             net.ports()[edge.port as usize].rate
-        };
+        });
         let environment = Environment {
-            line_rate: rate(here),
+            line_rate: rates[side as usize],
             base_rtt: trip.rtt,
             bdp: trip.bdp,
             mtu: Bytes::new(u64::from(net.settings().mtu)),
         };
-        let (peer_rate, port) = (rate(there), here.1);
-        let (here, there) = (self.host(here.0), self.host(there.0));
+        (environment, rates[side.other() as usize])
+    }
+
+    fn open_end(&mut self, net: &Network, flow: FlowId, side: Side) -> PairId {
+        let spec = self.traffic.connection(flow);
+        let ends = (spec.source, spec.destination);
+        let ports = net.ports_of(flow);
+        let (environment, peer_rate) = self.environment(net, flow, side);
+        let (here, there, port) = match side {
+            Side::Requester => (ends.0, ends.1, ports[0]),
+            Side::Responder => (ends.1, ends.0, ports[1]),
+        };
+        let (here, there) = (self.host(here), self.host(there));
         let opening = Opening {
             flow,
             port,
@@ -260,7 +280,7 @@ impl Hosts {
         let start = Start {
             sends: first,
             expects: first,
-            control,
+            control: self.traffic.controls.of(&spec),
             transport: None,
         };
         let nic = &mut self.nic_mut(here).core;

@@ -28,6 +28,7 @@ mod goal;
 mod header;
 mod hosts;
 mod ideal;
+mod live;
 pub mod load;
 mod mail;
 pub mod metrics;
@@ -35,6 +36,7 @@ mod multipath;
 mod nic;
 mod notice;
 mod ns3;
+mod outside;
 mod parts;
 mod paths;
 mod placed;
@@ -64,13 +66,16 @@ mod world;
 pub use fairlane_network::capture::{
     CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport,
 };
+pub use fairlane_network::packet::{Kind, Side};
 pub use fairlane_network::path::Path;
 pub use fairlane_network::records::{
     ContendedPort, Flux, PauseRecord, PortInfo, TraceEvent, TraceRecord, TracedPacket,
 };
-pub use fairlane_network::{forwarding, topology};
+pub use fairlane_network::{Attachment, Packet, forwarding, topology};
 pub use fairlane_scenario::traffic::MessageSpec;
 pub use goal::{Control, Progress};
+pub use live::{CarriedFlow, FlowEnd, LiveSimulation};
+pub use outside::{CarriedState, Happening};
 pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, PortPaths, paths};
 pub use results::{

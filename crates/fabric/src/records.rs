@@ -31,6 +31,10 @@ impl Hosts {
         if self.traffic.is_shared(self.traffic.flow_of(message)) {
             retransmitted = posted.map_or(0, |posted| posted.retransmitted.into());
         }
+        let outside = self.outside.as_deref();
+        if let Some(state) = outside.and_then(|outside| outside.state(message)) {
+            (acknowledged, retransmitted) = (state.acknowledged, state.retransmitted.into());
+        }
         let acknowledged = match finish {
             Some(_) => spec.size,
             None => acknowledged.min(spec.size),
@@ -63,6 +67,10 @@ impl Hosts {
         let shared = self.traffic.is_shared(flow);
         if shared && record.verb.awaits_response() {
             return record.acknowledged;
+        }
+        let outside = self.outside.as_deref();
+        if let Some(state) = outside.and_then(|outside| outside.state(record.id)) {
+            return state.placed.min(record.size).max(record.acknowledged);
         }
         let posted = self.connections.posted.get(&record.id);
         let begins = posted.map_or(Bytes::ZERO, |posted| posted.begins);

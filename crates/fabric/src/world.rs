@@ -44,6 +44,7 @@ use crate::hosts::Hosts;
 use crate::multipath::Multipath;
 use crate::nic::{AttachedNic, Sent};
 use crate::notice::Notices;
+use crate::outside::Happening;
 use crate::placed::Placed;
 use crate::rates::Rates;
 use crate::sampler::Sampler;
@@ -177,7 +178,18 @@ impl World {
         } else {
             let host = HostId::new(port.owner);
             let plane = self.hosts.nic(host).plane_of(number);
+            if let Some(outside) = &mut self.hosts.outside {
+                outside.edge(&mut self.net).send_from(number);
+                if outside.takes_turn(number, host, plane) {
+                    return;
+                }
+            }
             self.send_from_plane(host, plane);
+            if let Some(outside) = &mut self.hosts.outside
+                && !self.net.is_busy(number)
+            {
+                outside.takes_turn(number, host, plane);
+            }
         }
     }
 
@@ -188,6 +200,11 @@ impl World {
         let host = HostId::new(self.net.ports()[sender as usize].peer_owner);
         match came {
             AtHost::Packet(at) => {
+                if let Some(outside) = &mut self.hosts.outside
+                    && outside.take_in(&mut self.net, at)
+                {
+                    return;
+                }
                 if self.endpoints.is_none() || !self.is_held(host, at) {
                     self.on_packet(host, at);
                 }
@@ -197,6 +214,15 @@ impl World {
                 let nic = self.hosts.nic_mut(host);
                 let plane = nic.plane_of(receiver);
                 nic.on_pause(&self.net, plane);
+                let paused = self.net.ports()[receiver as usize].paused;
+                if let Some(outside) = &mut self.hosts.outside {
+                    outside.happened.push_back(Happening::Pauses {
+                        host,
+                        plane,
+                        paused,
+                    });
+                    outside.edge(&mut self.net).send_from(receiver);
+                }
                 if ends {
                     self.send_from_plane(host, plane);
                 }

@@ -19,8 +19,8 @@ use crate::command::drum::threads;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::print;
-use crate::report::{Throughput, Timeline};
-use crate::staging::Staging;
+use fairlane_results::report::{Throughput, Timeline};
+use fairlane_results::staging::Staging;
 
 /// Names in a result directory; reports are listed apart.
 const VERDICT: &str = "verdict.json";

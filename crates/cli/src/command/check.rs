@@ -2,8 +2,8 @@
 
 use crate::args::Scenario;
 use crate::backend;
-use crate::command::run::refuse_idleness;
 use crate::failure::Failure;
+use crate::prepared::refuse_idleness;
 use crate::print;
 
 /// Does what a run does before it starts: reads, checks and builds the scenario, and says what a reader of the results

@@ -16,8 +16,9 @@ use crate::command::export::refuse_existing;
 use crate::command::flatten::{self, Leaves};
 use crate::command::overview;
 use crate::failure::Failure;
-use crate::staging::replace;
-use crate::{print, read, table};
+use crate::{print, read};
+use fairlane_results::staging::replace;
+use fairlane_results::table;
 use groups::Group;
 
 /// More settings than this make lines too wide to be read.

@@ -12,7 +12,7 @@ use super::exec::namespaces;
 use crate::failure::Failure;
 use crate::libraries;
 use crate::print;
-use crate::table;
+use fairlane_results::table;
 
 mod holder;
 

@@ -12,6 +12,7 @@ mod export;
 mod flatten;
 mod import;
 mod init;
+mod lab;
 mod overview;
 mod paths;
 mod reproduce;
@@ -30,6 +31,7 @@ use crate::failure::Failure;
 pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(arguments) => return run::run(&arguments),
+        Command::Lab(arguments) => return lab::lab(&arguments),
         Command::Check(scenario) => check::check(&scenario),
         Command::Init { name } => init::init(&name),
         Command::Sweep(arguments) => return sweep::sweep(&arguments),

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::command::flatten::{self, Leaves};
-use crate::table;
+use fairlane_results::table;
 
 /// What a cell shows.
 #[derive(Clone, Copy)]

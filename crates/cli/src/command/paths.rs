@@ -9,7 +9,8 @@ use serde::Serialize;
 use crate::args::{Paths, TableFormat};
 use crate::backend::{self, AnyPath, PathPreview};
 use crate::failure::Failure;
-use crate::{print, table};
+use crate::print;
+use fairlane_results::table;
 
 /// Which source port takes which path.
 #[derive(Debug, Serialize)]

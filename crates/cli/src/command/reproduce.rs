@@ -16,8 +16,9 @@ use crate::args::{Format, Reproduce};
 use crate::command::drum::threads;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::staging::Staging;
-use crate::{print, table};
+use crate::print;
+use fairlane_results::staging::Staging;
+use fairlane_results::table;
 
 /// Files of an experiment's folder; plots and curves are listed by the experiment itself.
 const NAMES: [&str; 2] = ["outcome.json", "rows.csv"];

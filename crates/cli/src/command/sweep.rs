@@ -10,8 +10,9 @@ use crate::args::{Sweep, TableFormat};
 use crate::command::drum::threads;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::print;
 use crate::progress::Runs;
-use crate::{print, table};
+use fairlane_results::table;
 
 /// Runs what is missing of a sweep, and writes its tables and its page.
 ///

@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::args::{TableFormat, Topology};
 use crate::backend::{self, Lists, TopologyReport};
 use crate::failure::Failure;
-use crate::{print, table};
+use crate::print;
+use fairlane_results::table;
 
 /// What the fabric amounts to, with its lists if they are asked for.
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::read::{DAMAGED, parquet, text};
-use crate::write::{CAPTURE, PAUSE, RESUME};
+use fairlane_results::write::{CAPTURE, PAUSE, RESUME};
 
 /// A captured packet, and between which hosts it went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

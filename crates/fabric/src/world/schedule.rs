@@ -12,6 +12,7 @@ use super::{steps, subflows};
 use crate::Outcome;
 use crate::connections::Posted;
 use crate::events::control;
+use crate::outside::Happening;
 use crate::schedule::{Node, work_request};
 use crate::world::World;
 
@@ -86,6 +87,12 @@ impl World {
         let (now, source) = (self.net.now(), self.hosts.host(spec.source));
         let posted = &mut self.hosts.connections.posted;
         posted.insert(message, Posted::at(now));
+        if let Some(outside) = &mut self.hosts.outside
+            && outside.carries(self.traffic.flow_of(message))
+        {
+            outside.happened.push_back(Happening::Posted(message));
+            return self.note_message_paths(message, Default::default());
+        }
         let pair = self.hosts.carry(&self.net, message);
         self.note_message_paths(message, Default::default());
         let Some(pair) = pair else {

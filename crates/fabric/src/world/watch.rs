@@ -41,6 +41,7 @@ impl World {
                 .net
                 .deflection()
                 .is_some_and(|deflection| deflection.held() > 0)
+            || self.hosts.outside.as_ref().is_some_and(|it| it.will_act)
             || self.hosts.nics.iter().any(|nic| nic.core.will_act())
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
             || self.multipath.as_deref().is_some_and(Multipath::will_act)

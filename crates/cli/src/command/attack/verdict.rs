@@ -5,9 +5,9 @@ use fairlane_attacks::{Row, Suite, Verdict, notes_of};
 use super::report_name;
 use crate::backend::Scope;
 use crate::failure::Failure;
-use crate::report::study::Badge;
-use crate::report::verdict::{self, Index, IndexRow};
-use crate::table;
+use fairlane_results::report::study::Badge;
+use fairlane_results::report::verdict::{self, Index, IndexRow};
+use fairlane_results::table;
 
 /// A column: its header, and what a row has there.
 type Column = (&'static str, fn(&Row) -> String);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Run, dashed, short_names};
 use crate::command::flatten;
-use crate::table;
+use fairlane_results::table;
 
 /// Runs that differ in their seed alone.
 pub(super) struct Group {

@@ -8,7 +8,7 @@ use super::groups::{Group, estimate};
 use super::{Comparison, short_names, sizes};
 use crate::failure::Failure;
 use crate::read::{self, Overlay};
-use crate::report::study::{
+use fairlane_results::report::study::{
     self, Axis, Badge, Curve, Figure, First, Point, Side, Source, Study, Values,
 };
 

@@ -3,7 +3,7 @@
 use fairlane_fabric::metrics::{carried, least_for, size_edges};
 
 use crate::read::Overlay;
-use crate::report::study::Values;
+use fairlane_results::report::study::Values;
 
 /// The percentile that is drawn.
 const TAIL: f64 = 0.99;

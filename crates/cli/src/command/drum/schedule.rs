@@ -7,8 +7,9 @@ use fairlane_drum_file::{Plan, Shortfall, Turn};
 use crate::args::{Policy, Schedule};
 use crate::command::drum::{document, input, mistake, request};
 use crate::failure::Failure;
-use crate::table::{dash, number};
-use crate::{print, table};
+use crate::print;
+use fairlane_results::table;
+use fairlane_results::table::{dash, number};
 
 /// Epochs and applications that a text lists; JSON has them all.
 const MOST_LINES: usize = 50;

@@ -15,7 +15,8 @@ use crate::command::drum::input::{self, Input, Line, Lines};
 use crate::command::drum::start::Starts;
 use crate::command::drum::{document, mistake, request, text, threads};
 use crate::failure::{Failure, from_stdout};
-use crate::{print, table};
+use crate::print;
+use fairlane_results::table;
 
 /// Solves a problem, or every problem of a stream. The status is 1 if an answer has a larger gap than asked for.
 ///

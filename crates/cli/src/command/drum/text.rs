@@ -2,7 +2,7 @@
 
 use fairlane_drum_file::Answer;
 
-use crate::table::{self, dash, number};
+use fairlane_results::table::{self, dash, number};
 
 /// Applications that a text lists; JSON has them all.
 const MOST_APPLICATIONS: usize = 50;

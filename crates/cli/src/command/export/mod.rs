@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::staging;
+use fairlane_results::staging;
 
 pub(crate) use hpcc_fct::hpcc_fct;
 pub(crate) use pcap::pcap;

@@ -2,7 +2,7 @@
 
 use super::Sample;
 use super::device::{Device, Named, Pair};
-use crate::table;
+use fairlane_results::table;
 
 /// A table for each device, and perhaps one of its queue pairs. With a sample of `before`, how fast counters grow.
 pub(super) fn text(sample: &Sample, before: Option<&Sample>, all: bool) -> String {

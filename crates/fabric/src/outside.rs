@@ -1,0 +1,163 @@
+//! Messages that NICs outside of a simulation carry: what their driver is to do, and what it has said.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fairlane_network::{Attachment, Attachments, Delivery, Edge, Network, Packet};
+use fairlane_nic::Ledger;
+use fairlane_units::{Bytes, FlowId, HostId, MessageId};
+
+/// Something that concerns NICs outside of a simulation.
+#[derive(Clone, Copy, Debug)]
+pub enum Happening {
+    /// A message is posted at its source.
+    Posted(MessageId),
+    /// A packet has come to a host.
+    Arrived {
+        /// The packet, as it has come.
+        packet: Packet,
+        /// What its driver had of it.
+        attachment: Attachment,
+    },
+    /// A packet was lost, of which the driver had this. No NIC hears of it.
+    Lost(Attachment),
+    /// The classes of a host's port that are paused have changed.
+    Pauses {
+        /// The host.
+        host: HostId,
+        /// Its port, counted from 0.
+        plane: u8,
+        /// The classes that are paused now, as a bit set.
+        paused: u8,
+    },
+    /// The transmitter of a host's port is free, and nobody else uses it. Who has nothing to send
+    /// [says so](crate::LiveSimulation::resume).
+    Free {
+        /// The host.
+        host: HostId,
+        /// Its port, counted from 0.
+        plane: u8,
+    },
+}
+
+/// What NICs outside know of a message that they carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CarriedState {
+    /// How much of it its source knows to have arrived.
+    pub acknowledged: Bytes,
+    /// How much of it has been placed at its receiver.
+    pub placed: Bytes,
+    /// Packets sent more than once.
+    pub retransmitted: u32,
+}
+
+/// NICs outside, as the simulation knows them.
+#[derive(Clone, Debug)]
+pub(crate) struct Outside {
+    /// By flow, whether two of them carry it.
+    carried: Vec<bool>,
+    /// By port of the network, whether it is one of theirs.
+    attached: Vec<bool>,
+    attachments: Attachments,
+    /// What their driver hasn't heard of.
+    pub(crate) happened: VecDeque<Happening>,
+    /// By port of the network, whether one of them has sent last.
+    pub(crate) sent_last: Vec<bool>,
+    /// What their driver has said of messages that haven't ended, or have just done so.
+    states: BTreeMap<MessageId, CarriedState>,
+    /// What they have counted.
+    pub(crate) ledger: Ledger,
+    /// Whether one of them will do something by itself.
+    pub(crate) will_act: bool,
+}
+
+impl Outside {
+    /// NICs at those ports that are `attached`, for those flows that are `carried`.
+    pub(crate) fn new(carried: Vec<bool>, attached: Vec<bool>, tenants: usize) -> Self {
+        Self {
+            sent_last: vec![false; attached.len()],
+            carried,
+            attached,
+            attachments: Attachments::default(),
+            happened: VecDeque::new(),
+            states: BTreeMap::new(),
+            ledger: Ledger::of(tenants),
+            will_act: false,
+        }
+    }
+
+    /// Whether two of them carry a flow.
+    pub(crate) fn carries(&self, flow: FlowId) -> bool {
+        self.carried.get(flow.index()) == Some(&true)
+    }
+
+    /// A packet has come to a port of a host; whether one of the NICs takes it.
+    pub(crate) fn take_in(&mut self, net: &mut Network, at: u32) -> bool {
+        let flow = net.packets.get(at).flow;
+        if !self.carries(flow) {
+            return false;
+        }
+        let side = net.packets.get(at).towards();
+        let Self {
+            attachments,
+            happened,
+            ..
+        } = self;
+        let mut edge = Edge { net, attachments };
+        let port = edge.port_of(flow, side);
+        edge.take_out(port, at, |delivery| {
+            if let Delivery::Packet {
+                packet,
+                attachment: Some(attachment),
+                ..
+            } = delivery
+            {
+                happened.push_back(Happening::Arrived { packet, attachment });
+            }
+        });
+        true
+    }
+
+    /// The transmitter of a host's port is free: whether it is their turn, and nobody else is to use it before their driver has said so.
+    pub(crate) fn takes_turn(&mut self, number: u32, host: HostId, plane: u8) -> bool {
+        let number = number as usize;
+        let theirs = self.attached[number] && !std::mem::take(&mut self.sent_last[number]);
+        if theirs {
+            self.happened.push_back(Happening::Free { host, plane });
+        }
+        theirs
+    }
+
+    /// Their driver hears of what was lost.
+    pub(crate) fn take_lost(&mut self, net: &mut Network) {
+        let Self {
+            attachments,
+            happened,
+            ..
+        } = self;
+        let mut edge = Edge { net, attachments };
+        edge.take_lost(|lost| happened.extend(lost.attachment.map(Happening::Lost)));
+    }
+
+    /// Their driver says how far a message is.
+    pub(crate) fn note(&mut self, message: MessageId, state: CarriedState) {
+        self.states.insert(message, state);
+    }
+
+    /// How far a message is that they carry, if their driver has said so.
+    pub(crate) fn state(&self, message: MessageId) -> Option<&CarriedState> {
+        self.states.get(&message)
+    }
+
+    /// A message has ended, and its record is written.
+    pub(crate) fn forget(&mut self, message: MessageId) {
+        self.states.remove(&message);
+    }
+
+    /// The ports of hosts.
+    pub(crate) const fn edge<'a>(&'a mut self, net: &'a mut Network) -> Edge<'a> {
+        Edge {
+            net,
+            attachments: &mut self.attachments,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Bytes of packets on their way, and what switches read of them.
+
+use fairlane_fabric::{Attachment, Kind, Packet, Side};
+use fairlane_softnic::Outgoing;
+use fairlane_units::FlowId;
+use fairlane_wire::{self as wire, Opcode, Syndrome};
+
+/// Ethernet header and frame check sequence, IPv4 and UDP (IEEE 802.3, RFC 791, RFC 768).
+const AROUND: usize = 14 + 4 + 20 + 8;
+
+/// A packet under way.
+#[derive(Debug, Default)]
+struct Frame {
+    source_port: u16,
+    /// From the base transport header on.
+    bytes: Vec<u8>,
+}
+
+/// Packets that are under way, by attachment. Room is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    all: Vec<Frame>,
+    free: Vec<u32>,
+}
+
+impl Frames {
+    /// Keeps the bytes of a packet.
+    pub(crate) fn keep(&mut self, outgoing: &Outgoing<'_>) -> Attachment {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Frame::default());
+            self.all.len() as u32 - 1
+        });
+        let frame = &mut self.all[number as usize];
+        frame.source_port = outgoing.source_port;
+        frame.bytes.clear();
+        frame.bytes.extend_from_slice(outgoing.bytes);
+        Attachment::new(number)
+    }
+
+    /// The bytes of a packet.
+    pub(crate) fn get(&self, attachment: Attachment) -> &[u8] {
+        &self.all[attachment.get() as usize].bytes
+    }
+
+    /// The UDP source port of a packet.
+    pub(crate) fn source_port(&self, attachment: Attachment) -> u16 {
+        self.all[attachment.get() as usize].source_port
+    }
+
+    /// Forgets the bytes of a packet that has arrived or is lost.
+    pub(crate) fn forget(&mut self, attachment: Attachment) {
+        self.free.push(attachment.get());
+    }
+}
+
+/// What switches read of a packet that leaves an end of a flow; `None` if it is none.
+pub(crate) fn packet(outgoing: &Outgoing<'_>, flow: FlowId, from: Side) -> Option<Packet> {
+    let (read, _) = wire::Packet::parse(outgoing.bytes).ok()?;
+    let bth = read.bth();
+    Some(Packet {
+        flow,
+        towards: from.other(),
+        kind: kind(&read),
+        opcode: bth.opcode,
+        psn: bth.psn,
+        payload: read.payload.len() as u16,
+        wire: (outgoing.bytes.len() + AROUND) as u16,
+        class: outgoing.class,
+        marked: false,
+        hops: 0,
+    })
+}
+
+/// What a packet is to switches.
+fn kind(packet: &wire::Packet<'_>) -> Kind {
+    match packet.bth().opcode {
+        Opcode::Cnp => Kind::Cnp,
+        Opcode::RcReadFeedback | Opcode::RcAtomicAcknowledge => Kind::Ack,
+        Opcode::RcAcknowledge => match packet.headers.extension.aeth().map(|aeth| aeth.syndrome) {
+            Some(Syndrome::Ack { .. }) => Kind::Ack,
+            _ => Kind::Nak,
+        },
+        _ => Kind::Data,
+    }
+}
