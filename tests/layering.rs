@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// The crates of each layer, from the lowest. A crate may use those of lower layers, never its own.
 const LAYERS: [&[&str]; 9] = [
-    &["units", "shared-object", "sysfs-preload"],
+    &["units", "rings", "shared-object", "sysfs-preload"],
     &[
         "wire",
         "congestion",
@@ -46,7 +46,8 @@ const REAL: [&str; 5] = ["softnic", "verbs", "rdmacm", "mpverbs", "agent"];
 const DRIVERS_OF_NETWORK: [&str; 1] = ["fabric"];
 
 /// Crates that talk to the operating system or to C, and may hold `unsafe` code.
-const MAY_BE_UNSAFE: [&str; 7] = [
+const MAY_BE_UNSAFE: [&str; 8] = [
+    "rings",
     "softnic",
     "verbs",
     "rdmacm",

@@ -1,0 +1,109 @@
+//! Both ends of two rings.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::event::Event;
+use crate::memory::Memory;
+use crate::ring::{RING, Receiver, Sender};
+
+/// Words that the owner writes, and the other end reads.
+const PAUSED: usize = 0;
+const ORIGIN: usize = 8;
+const SCALE: usize = 16;
+/// Bytes before the rings.
+const WORDS: usize = 64;
+/// Bytes of all.
+const WHOLE: usize = WORDS + 2 * RING;
+
+/// What the owner of a port tells the other end beside packets.
+#[derive(Clone, Debug)]
+pub struct Shared(Arc<Memory>);
+
+impl Shared {
+    /// The traffic classes that are paused, as a bit set.
+    pub fn paused(&self) -> u8 {
+        self.0.word(PAUSED).load(Ordering::Acquire) as u8
+    }
+
+    /// States which traffic classes are paused.
+    pub fn set_paused(&self, paused: u8) {
+        self.0.word(PAUSED).store(paused.into(), Ordering::Release);
+    }
+
+    /// The clock that both ends have: when it was zero, in nanoseconds of `CLOCK_MONOTONIC`, and how much slower than that it goes, in
+    /// thousandths.
+    pub fn clock(&self) -> (u64, u64) {
+        let [origin, scale] = [ORIGIN, SCALE].map(|at| self.0.long(at).load(Ordering::Acquire));
+        (origin, scale.max(1))
+    }
+
+    /// Sets the clock that both ends have, before the other end is given away.
+    pub fn set_clock(&self, origin: u64, scale: u64) {
+        self.0.long(ORIGIN).store(origin, Ordering::Release);
+        self.0.long(SCALE).store(scale, Ordering::Release);
+    }
+}
+
+#[cfg(feature = "testing")]
+impl Shared {
+    /// Bytes of the memory.
+    pub const LENGTH: usize = WHOLE;
+
+    /// Writes anywhere, as a process may that doesn't do as it should.
+    ///
+    /// # Panics
+    /// If it is behind the end.
+    pub fn scribble(&self, at: usize, bytes: &[u8]) {
+        self.0.write(at, bytes);
+    }
+}
+
+/// One of two ends.
+#[derive(Debug)]
+pub struct Port {
+    /// What goes to the other end.
+    pub sender: Sender,
+    /// What comes from the other end.
+    pub receiver: Receiver,
+    /// What the owner tells the other end.
+    pub shared: Shared,
+}
+
+impl Port {
+    /// The owner's end of what `socket` joins, and the memory of the other one.
+    pub(crate) fn own(socket: UnixStream) -> io::Result<(Self, OwnedFd)> {
+        let (memory, file) = Memory::new(WHOLE)?;
+        let (memory, event) = (Arc::new(memory), Event::new(socket));
+        let port = Self {
+            sender: Sender::new(memory.clone(), WORDS, event.clone()),
+            receiver: Receiver::new(memory.clone(), WORDS + RING, event),
+            shared: Shared(memory),
+        };
+        Ok((port, file))
+    }
+
+    /// The other end of what `socket` joins, with the memory that the owner has given.
+    pub(crate) fn of(socket: UnixStream, file: &OwnedFd) -> io::Result<Self> {
+        let memory = Arc::new(Memory::of(file.as_fd(), WHOLE)?);
+        let event = Event::new(socket);
+        Ok(Self {
+            sender: Sender::new(memory.clone(), WORDS + RING, event.clone()),
+            receiver: Receiver::new(memory.clone(), WORDS, event),
+            shared: Shared(memory),
+        })
+    }
+
+    /// Both ends, the owner's first, within a process.
+    ///
+    /// # Errors
+    /// If the system has no memory or descriptors.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (here, there) = UnixStream::pair()?;
+        let (owner, file) = Self::own(here)?;
+        Ok((owner, Self::of(there, &file)?))
+    }
+}
