@@ -14,6 +14,7 @@ use crate::ring::{RING, Receiver, Sender};
 const PAUSED: usize = 0;
 const ORIGIN: usize = 8;
 const SCALE: usize = 16;
+const MTU: usize = 24;
 /// Bytes before the rings.
 const WORDS: usize = 64;
 /// Bytes of all.
@@ -34,6 +35,16 @@ impl Shared {
         self.0.word(PAUSED).store(paused.into(), Ordering::Release);
     }
 
+    /// The largest path MTU that packets may have.
+    pub fn mtu(&self) -> u16 {
+        self.0.word(MTU).load(Ordering::Acquire) as u16
+    }
+
+    /// States the largest path MTU that packets may have.
+    pub fn set_mtu(&self, mtu: u16) {
+        self.0.word(MTU).store(mtu.into(), Ordering::Release);
+    }
+
     /// The clock that both ends have: when it was zero, in nanoseconds of `CLOCK_MONOTONIC`, and how much slower than that it goes, in
     /// thousandths.
     pub fn clock(&self) -> (u64, u64) {
@@ -41,7 +52,7 @@ impl Shared {
         (origin, scale.max(1))
     }
 
-    /// Sets the clock that both ends have, before the other end is given away.
+    /// Sets the clock that both ends have.
     pub fn set_clock(&self, origin: u64, scale: u64) {
         self.0.long(ORIGIN).store(origin, Ordering::Release);
         self.0.long(SCALE).store(scale, Ordering::Release);

@@ -10,7 +10,9 @@ use std::time::Duration;
 use fairlane_transport::State;
 use fairlane_units::{Bytes, QpNumber, Rate};
 
+use crate::attached::Attached;
 use crate::batch::Batches;
+use crate::carrier::Carrier;
 use crate::completion::{Completion, CompletionQueue};
 use crate::engine::{Engine, Surroundings};
 use crate::error::Error;
@@ -60,21 +62,21 @@ impl Device {
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let address = settings.address;
         let interface = interface::number_of(address);
-        let at = (address, interface);
-        let receiver = Receiver::open(at, settings.receive_buffer.get(), settings.coalescing)?;
-        let sender = Sender::open(at, settings.source_ports)?;
-        let buffer = receiver.buffer;
+        let (carrier, buffer) = carrier(&settings, interface)?;
         // The kernel counts more than bytes of packets, and packets of several peers come at a time.
-        let window = settings
-            .window
-            .unwrap_or_else(|| Bytes::new(buffer as u64 / 4));
+        let usual = match &carrier {
+            Carrier::Sockets { .. } => Bytes::new(buffer as u64 / 4),
+            Carrier::Port(_) => Bytes::new(u64::MAX),
+        };
+        let window = settings.window.unwrap_or(usual);
         let engine = Engine::new(
             &settings,
             Surroundings::sockets(&settings, window.max(Bytes::new(8192))),
         )?;
         let async_descriptor = engine.events.descriptor();
-        let batches = Batches::new(address, settings.segmentation);
-        let inner = Inner::new(engine, receiver, sender, batches);
+        let segmentation = settings.segmentation && settings.lab.is_none();
+        let batches = Batches::new(address, segmentation);
+        let inner = Inner::new(engine, carrier, batches);
         let shared = Arc::new(Shared::new(inner)?);
         let mut device = Self {
             shared,
@@ -134,7 +136,7 @@ impl Device {
     /// The largest path MTU that packets of its interface have room for, or nothing if that has gone.
     pub fn largest_mtu(&self) -> Option<u16> {
         let largest = interface::largest_mtu(&Interface::of(self.address)?, self.address)?;
-        Some(self.faulty_mtu().map_or(largest, |mtu| mtu.min(largest)))
+        Some(self.limited_mtu().map_or(largest, |mtu| mtu.min(largest)))
     }
 
     /// The receive buffer that the operating system grants, in its own count.
@@ -235,7 +237,11 @@ impl Device {
     /// # Errors
     /// If what the options name isn't known.
     pub fn create_queue_pair(&self, options: &QueuePairOptions) -> Result<QpNumber, Error> {
-        self.with(|inner| inner.engine.create_pair(options, inner.sender.ports.len()))
+        self.with(|inner| {
+            inner
+                .engine
+                .create_pair(options, inner.carrier.ports().len())
+        })
     }
 
     /// The queue pair for management datagrams of the device, with number 1, whose messages of 256 bytes connection
@@ -245,7 +251,7 @@ impl Device {
     /// If it exists already, or what the options name isn't known.
     pub fn create_management_pair(&self, options: &QueuePairOptions) -> Result<QpNumber, Error> {
         self.with(|inner| {
-            let sockets = inner.sender.ports.len();
+            let sockets = inner.carrier.ports().len();
             inner.engine.create_management(options, sockets)
         })
     }
@@ -270,7 +276,7 @@ impl Device {
             let carries = socket::path_mtu(self.address, connection.address, self.interface);
             let wanted = connection.mtu;
             // Without a route the packets themselves will say so.
-            let faulty = self.faulty_mtu().map(|mtu| u32::from(mtu) + HEADERS);
+            let faulty = self.limited_mtu().map(|mtu| u32::from(mtu) + HEADERS);
             if let Some(carries) = carries.ok().into_iter().chain(faulty).min()
                 && u32::from(wanted) + HEADERS > carries
             {
@@ -503,9 +509,9 @@ impl Device {
         !cut.unwrap_or(false) && Interface::of(self.address).is_some_and(|own| own.is_up)
     }
 
-    /// The path MTU that the port has room for on purpose.
-    fn faulty_mtu(&self) -> Option<u16> {
-        let mtu = self.with(|inner| Ok(inner.faulty_mtu()));
+    /// The largest path MTU that the port has room for, if it isn't the interface that says so.
+    fn limited_mtu(&self) -> Option<u16> {
+        let mtu = self.with(|inner| Ok(inner.limited_mtu()));
         mtu.ok().flatten()
     }
 }
@@ -566,4 +572,18 @@ impl Drop for Device {
             publisher.close();
         }
     }
+}
+
+/// What carries the packets of a device, and the receive buffer that the operating system grants.
+fn carrier(settings: &Settings, interface: u32) -> Result<(Carrier, usize), Error> {
+    if let Some(path) = &settings.lab {
+        let port = Attached::open(path, settings.address, settings.source_ports)?;
+        return Ok((Carrier::Port(port), 0));
+    }
+    let at = (settings.address, interface);
+    let receiver = Receiver::open(at, settings.receive_buffer.get(), settings.coalescing)?;
+    let sender = Sender::open(at, settings.source_ports)?;
+    let buffer = receiver.buffer;
+    let receiver = Box::new(receiver);
+    Ok((Carrier::Sockets { receiver, sender }, buffer))
 }

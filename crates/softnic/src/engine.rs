@@ -117,8 +117,13 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// Sockets with room for a `window` at the other end.
     pub(crate) fn sockets(settings: &Settings, window: Bytes) -> Self {
+        let mut nic = nic_settings(settings);
+        if settings.lab.is_some() {
+            // Its switches see each packet, whose time has a meaning.
+            nic.quantum = Quantum::PACKET;
+        }
         Self {
-            nic: nic_settings(settings),
+            nic,
             window,
             link: Link::new(Some(settings.line_rate)),
         }

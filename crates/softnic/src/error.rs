@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use fairlane_transport::{InvalidTransition, PostError};
 
@@ -12,6 +13,8 @@ use fairlane_transport::{InvalidTransition, PostError};
 pub enum Error {
     /// UDP port 4791 of the address can't be had.
     Bind(IpAddr, io::Error),
+    /// The lab that listens there doesn't give the device a port.
+    Attach(PathBuf, io::Error),
     /// The operating system refuses something else.
     System(&'static str, io::Error),
     /// There is no such object, or no longer.
@@ -58,6 +61,9 @@ impl Error {
             Self::Bind(_, error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
                 Some("use an address of a local interface: `ip -brief address` lists them")
             }
+            Self::Attach(..) => {
+                Some("`fairlane lab` says where it listens, and which addresses it has")
+            }
             Self::Overrun => {
                 Some("make the completion queue as long as all queues that complete to it")
             }
@@ -74,6 +80,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bind(address, error) => write!(f, "UDP port 4791 of {address}: {error}"),
+            Self::Attach(path, error) => write!(f, "lab at {}: {error}", path.display()),
             Self::System(what, error) => write!(f, "{what}: {error}"),
             Self::Unknown(what) => write!(f, "there is no such {what}"),
             Self::Forked => f.write_str("the device is that of the parent process"),

@@ -82,7 +82,9 @@
 #![deny(unsafe_code)]
 
 pub mod address;
+mod attached;
 mod batch;
+mod carrier;
 mod clock;
 mod completion;
 mod counters;

@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 use fairlane_units::Time;
 
 use crate::batch::Batches;
+use crate::carrier::Carrier;
 use crate::clock::Clock;
-use crate::engine::{Engine, Incoming};
+use crate::engine::{Engine, Incoming, PORT};
 use crate::error::Error;
 use crate::event::AsyncEvent;
 use crate::faults::{Change, Chaos, Faults, GidPlace, Held};
 use crate::port::Port;
 use crate::signal::{Signal, precise_sleep};
-use crate::socket::{DATAGRAMS, Receiver, Sender};
+use crate::socket::DATAGRAMS;
 
 /// Calls for packets that have come, before others may have the lock.
 const ROUNDS: usize = 8;
@@ -37,8 +38,7 @@ const BLOCKED: fairlane_units::Duration = fairlane_units::Duration::from_us(100)
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) engine: Engine,
-    pub(crate) sender: Sender,
-    receiver: Receiver,
+    pub(crate) carrier: Carrier,
     batches: Batches,
     /// When batches are tried again for which a socket has had no room.
     retry_at: Option<Time>,
@@ -75,10 +75,11 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(inner: Inner) -> Result<Self, Error> {
+        let clock = inner.carrier.clock();
         Ok(Self {
             inner: Mutex::new(inner),
             ended: Condvar::new(),
-            clock: Clock::new(),
+            clock,
             waker: Signal::new()?,
             driver: AtomicU64::new(0),
             rouse: Signal::new()?,
@@ -170,10 +171,8 @@ impl Shared {
             }
             let completed = std::mem::take(&mut inner.engine.completed);
             self.announce_rest(&mut inner, completed);
-            let (socket, most) = (
-                inner.receiver.descriptor(),
-                inner.sleep(self.clock.now()).min(left),
-            );
+            let most = inner.sleep(&self.clock).min(left);
+            let socket = inner.carrier.descriptor();
             drop(inner);
             self.rouse.wait(Some(socket), most);
             inner = self.lock();
@@ -229,7 +228,7 @@ impl Shared {
     /// What the thread does until the device closes.
     pub(crate) fn run(&self) {
         precise_sleep();
-        let socket = self.lock().receiver.descriptor();
+        let mut socket = self.lock().carrier.descriptor();
         let (mut seen, mut alert) = (0, Alert::default());
         while !self.closing.load(Ordering::Acquire) {
             if let Some(most) = self.left_to_driver(&mut seen) {
@@ -258,7 +257,8 @@ impl Shared {
             if polls {
                 continue;
             }
-            let most = inner.sleep(self.clock.now());
+            let most = inner.sleep(&self.clock);
+            socket = inner.carrier.descriptor();
             drop(inner);
             self.waker.wait(Some(socket), most);
         }
@@ -300,16 +300,10 @@ impl Alert {
 }
 
 impl Inner {
-    pub(crate) fn new(
-        engine: Engine,
-        receiver: Receiver,
-        sender: Sender,
-        batches: Batches,
-    ) -> Self {
+    pub(crate) fn new(engine: Engine, carrier: Carrier, batches: Batches) -> Self {
         Self {
             engine,
-            sender,
-            receiver,
+            carrier,
             batches,
             retry_at: None,
             port: Port::default(),
@@ -350,13 +344,16 @@ impl Inner {
     fn on_time(&mut self, clock: &Clock) {
         let now = self.engine.at(clock.now());
         self.go_wrong(now);
+        if let Some(paused) = self.carrier.pauses() {
+            self.engine.nic.on_pauses(now, PORT, paused);
+        }
         self.engine.on_deadline(now);
         self.watch(now);
     }
 
     /// Sends some packets; returns whether more may leave.
     fn send(&mut self, clock: &Clock) -> bool {
-        let ports = &self.sender.ports;
+        let ports = self.carrier.ports();
         let more = self.engine.transmit(clock.now(), ports, &mut self.batches);
         self.flush(clock);
         more && self.retry_at.is_none()
@@ -364,7 +361,7 @@ impl Inner {
 
     /// Hands packets that have come to the engine, then those that were held back; returns how many datagrams they came in.
     fn receive(&mut self, clock: &Clock) -> usize {
-        let count = self.receiver.fill().unwrap_or(0);
+        let count = self.carrier.fill().unwrap_or(0);
         if count == 0 && self.chaos.is_none() {
             return 0;
         }
@@ -373,7 +370,7 @@ impl Inner {
         for at in 0..count + held.len() {
             let held = at.checked_sub(count).and_then(|behind| held.get(behind));
             let datagram = match held {
-                None => self.receiver.datagram(at),
+                None => self.carrier.datagram(at),
                 Some(held) => held.datagram(),
             };
             let mut guess: u16 = 0;
@@ -422,9 +419,11 @@ impl Inner {
         chaos.map_or(GidPlace::Usual, |chaos| chaos.gid)
     }
 
-    /// The largest path MTU that the port has room for on purpose.
-    pub(crate) fn faulty_mtu(&self) -> Option<u16> {
-        self.engine.faults.as_ref()?.mtu.active
+    /// The largest path MTU that the port has room for, on purpose or in a lab.
+    pub(crate) fn limited_mtu(&self) -> Option<u16> {
+        let faults = self.engine.faults.as_ref();
+        let faulty = faults.and_then(|faults| faults.mtu.active);
+        faulty.into_iter().chain(self.carrier.mtu()).min()
     }
 
     /// Whether the port is down on purpose.
@@ -453,14 +452,13 @@ impl Inner {
 
     /// Sends batches until there are none or a socket has no room.
     fn flush(&mut self, clock: &Clock) {
-        let segmentation = self.batches.segmentation;
         let (mut sent, mut cannot_cut) = (0, false);
         self.retry_at = None;
         if self.port.is_cut() {
             sent = self.batches.all().len();
         }
         while let Some(batch) = self.batches.all().get(sent) {
-            match self.sender.send(&self.batches.all()[sent..], segmentation) {
+            match self.carrier.send(clock.now(), &self.batches, sent) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.retry_at = Some(clock.now().saturating_add(BLOCKED));
@@ -468,7 +466,9 @@ impl Inner {
                 }
                 Err(error) => {
                     // The packets come again as lost ones.
-                    cannot_cut |= batch.count > 1 && self.sender.cannot_cut(&error, batch);
+                    if let Carrier::Sockets { sender, .. } = &self.carrier {
+                        cannot_cut |= batch.count > 1 && sender.cannot_cut(&error, batch);
+                    }
                     self.engine.counters.send_err += batch.count as u64;
                     self.port.doubted = true;
                     sent += 1;
@@ -483,6 +483,10 @@ impl Inner {
 
     /// Looks whether packets can leave, if some couldn't or weren't answered.
     fn watch(&mut self, now: Time) {
+        if self.carrier.is_gone() && !self.port.is_cut() {
+            let told = self.port.cut(true);
+            self.tell(told);
+        }
         self.port.on_timeouts(self.engine.nic.ledger().all.timeouts);
         let address = self.engine.settings.address;
         let told = self.port.watch(now, address);
@@ -510,12 +514,14 @@ impl Inner {
     }
 
     /// How long the thread may sleep; it is remembered.
-    fn sleep(&mut self, now: Time) -> Duration {
-        let due = self.next_time();
-        let until = due.map(|at| Duration::from_nanos(at.saturating_since(now).as_ns()));
+    fn sleep(&mut self, clock: &Clock) -> Duration {
+        if !self.carrier.may_sleep() {
+            return Duration::ZERO;
+        }
+        let (now, due) = (clock.now(), self.next_time());
+        let until = due.map(|at| clock.wall(at.saturating_since(now)));
         let most = until.map_or(IDLE, |until| until.min(IDLE));
-        let span = fairlane_units::Duration::from_ns(most.as_nanos() as u64);
-        self.sleeps_until = now.saturating_add(span);
+        self.sleeps_until = now.saturating_add(clock.span(most));
         most
     }
 }
@@ -529,6 +535,7 @@ mod tests {
     use crate::queue_pair::{Connection, Modify, QueuePairOptions, Sending};
     use crate::rights::Rights;
     use crate::settings::Settings;
+    use crate::socket::{Receiver, Sender};
     use crate::work::SendRequest;
 
     #[test]
@@ -557,13 +564,15 @@ mod tests {
         let receiver = Receiver::open((address, 1), 1 << 16, false).unwrap();
         let sender = Sender::open((address, 1), 1).unwrap();
         let batches = Batches::new(address, true);
-        let mut inner = Inner::new(engine, receiver, sender, batches);
+        let receiver = Box::new(receiver);
+        let carrier = Carrier::Sockets { receiver, sender };
+        let mut inner = Inner::new(engine, carrier, batches);
         let now = clock.now();
         assert!(inner.next_time().is_some_and(|at| at <= now));
         let retry_at = now.saturating_add(BLOCKED);
         inner.retry_at = Some(retry_at);
         assert_eq!(inner.next_time(), Some(retry_at));
-        assert!(inner.sleep(now) > Duration::from_micros(90));
+        assert!(inner.sleep(&clock) > Duration::from_micros(80));
         inner.flush(&clock);
         assert!(inner.next_time().is_some_and(|at| at <= now));
     }

@@ -53,6 +53,8 @@ pub struct Settings {
     pub name: String,
     /// Whether processes of the same user, and of root, may [ask](crate::stat) for its counters. It takes a thread.
     pub stat: bool,
+    /// Where a lab listens that carries packets, instead of sockets.
+    pub lab: Option<PathBuf>,
     /// The folder of [`sysfs`](crate::sysfs) that its counters are added to. It takes a thread.
     pub sysfs: Option<PathBuf>,
 }
@@ -88,6 +90,7 @@ impl Settings {
             thread: true,
             name: "fairlane0".to_owned(),
             stat: true,
+            lab: None,
             sysfs: None,
         }
     }

@@ -57,6 +57,7 @@ impl Nic {
         let mut settings = Settings::new(address);
         named::apply(&mut settings)?;
         name.clone_into(&mut settings.name);
+        settings.lab = std::env::var_os(Settings::LAB).map(Into::into);
         settings.sysfs = std::env::var_os(sysfs::VARIABLE).map(Into::into);
         let partitions = settings.partitions();
         let device = Device::open(settings).map_err(|error| {

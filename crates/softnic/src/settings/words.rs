@@ -26,6 +26,9 @@ impl Settings {
     /// The environment variable in which programs have [words](Self::set).
     pub const VARIABLE: &str = "FAIRLANE_NIC";
 
+    /// The environment variable in which programs have [`lab`](Self::lab).
+    pub const LAB: &str = "FAIRLANE_LAB";
+
     /// The usual values, changed as the environment says, for files about devices of any address; words that aren't understood are
     /// left to whoever opens one.
     pub fn of_environment() -> Self {

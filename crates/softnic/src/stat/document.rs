@@ -47,7 +47,7 @@ pub(super) fn write(
             inner.engine.pairs.count(),
             PortLimits {
                 is_cut: inner.is_cut(),
-                mtu: inner.faulty_mtu(),
+                mtu: inner.limited_mtu(),
             },
             figures::of_device(&inner.engine),
         )
