@@ -13,6 +13,8 @@ mod faults;
 mod fields;
 mod gone;
 mod hardware;
+mod lab;
+mod lab;
 mod oracle;
 mod pair;
 mod perftest;

@@ -164,6 +164,16 @@ pub(crate) struct Lab {
     /// Hosts whose messages software NICs carry, such as 0-7,12; those of others are simulated
     #[arg(long, value_name = "HOSTS", default_value = "all")]
     pub(crate) real: String,
+    /// Run in real time, so many times slower, for programs of `fairlane exec --lab` at its hosts
+    #[arg(long, value_name = "N", conflicts_with = "real", value_parser = scale)]
+    pub(crate) scale: Option<f64>,
+}
+
+/// The value of `--scale`.
+fn scale(text: &str) -> Result<f64, String> {
+    let scale = text.trim().parse().ok();
+    let scale = scale.filter(|scale| (1.0..=1e6).contains(scale));
+    scale.ok_or_else(|| "expected a number from 1 to 1000000".to_owned())
 }
 
 /// Arguments of `run`.

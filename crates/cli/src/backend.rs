@@ -5,7 +5,7 @@ use std::path::Path;
 use fairlane_attacks::Plan;
 use fairlane_cases::{Imported, conweave, hpcc, htsim};
 use fairlane_fabric::{Results, metrics, warnings};
-use fairlane_lab::Replay;
+use fairlane_lab::{Live, Replay};
 use fairlane_scenario::HostSet;
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
@@ -114,6 +114,12 @@ pub(crate) fn replay(
     let hosts = HostSet(hosts.to_owned());
     let simulation = Plan::new(loaded)?.simulation()?;
     Ok(Replay::new(simulation, loaded, &hosts)?.run(watch)?)
+}
+
+/// The fabric of a scenario in real time, so many times slower, to which programs attach at a socket.
+pub(crate) fn lab(loaded: &Loaded, scale: f64, socket: &Path) -> Result<Live, Failure> {
+    let simulation = Plan::new(loaded)?.simulation()?;
+    Ok(Live::new(simulation, loaded, scale, socket)?)
 }
 
 /// Builds a scenario, and its attack if it has one, as a run does before it starts.

@@ -26,9 +26,14 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Reads a scenario, and says what is to be known before it runs.
     pub(crate) fn new(scenario: &Scenario, output: &Output) -> Result<Self, Failure> {
-        let interrupt = Interrupt::listen()?;
         let loaded = backend::load(scenario)?;
         refuse_idleness(&loaded)?;
+        Self::begin(loaded, output)
+    }
+
+    /// As [`new`](Self::new) of a scenario that need have no traffic.
+    pub(crate) fn begin(loaded: Loaded, output: &Output) -> Result<Self, Failure> {
+        let interrupt = Interrupt::listen()?;
         let staging = Staging::begin(&directory(output, &loaded)?, output.force)?;
         for note in backend::notes(&loaded)? {
             print::say(note);
@@ -38,6 +43,12 @@ impl Prepared {
             loaded,
             staging,
         })
+    }
+
+    /// Takes back an interrupt that has ended the run as it was to be ended.
+    pub(crate) fn settle(&mut self) -> Result<(), Failure> {
+        self.interrupt = Interrupt::listen()?;
+        Ok(())
     }
 
     /// Whether the run goes on.
@@ -104,7 +115,7 @@ impl Prepared {
 }
 
 /// The directory for the results: the one that is named, else one called after the scenario in `out`.
-fn directory(output: &Output, loaded: &Loaded) -> Result<PathBuf, Failure> {
+pub(crate) fn directory(output: &Output, loaded: &Loaded) -> Result<PathBuf, Failure> {
     if let Some(named) = &output.out {
         return Ok(named.clone());
     }

@@ -183,6 +183,9 @@ fn samples(scenario: &Scenario, ports: usize, start: Time) -> Result<(), Error> 
     ))
 }
 
+/// The traffic class of messages that state none.
+const USUAL_CLASS: u8 = 3;
+
 /// Which connections carry which messages; paths have connections of their own.
 fn carriers(
     scenario: &Scenario,
@@ -195,11 +198,14 @@ fn carriers(
     })
 }
 
-/// The classes that hosts send in, as a bit set.
+/// The classes that hosts send in, as a bit set; without messages, that of programs that may come.
 fn classes(messages: &[MessageSpec], qps: &OpenQueuePairs) -> u8 {
     let of_messages = messages.iter().map(|spec| spec.class);
     let classes = of_messages.chain(qps.specs.iter().map(|spec| spec.class));
-    classes.fold(0, |set, class| set | 1 << class)
+    match classes.fold(0, |set, class| set | 1 << class) {
+        0 => 1 << USUAL_CLASS,
+        classes => classes,
+    }
 }
 
 /// The flows of a run, by number.

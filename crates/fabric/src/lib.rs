@@ -66,6 +66,7 @@ mod world;
 pub use fairlane_network::capture::{
     CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport,
 };
+pub use fairlane_network::five_tuple::FiveTuple;
 pub use fairlane_network::packet::{Kind, Side};
 pub use fairlane_network::path::Path;
 pub use fairlane_network::records::{

@@ -2,12 +2,14 @@
 
 use fairlane_congestion::Environment;
 use fairlane_engine::{Event, Key};
+use fairlane_network::five_tuple::FiveTuple;
+use fairlane_network::flow::Flow;
 use fairlane_network::packet::Side;
 use fairlane_network::{Attachment, Packet};
 use fairlane_nic::{Ledger, Settings};
 use fairlane_scenario::{Error, HostSet, Loaded};
 use fairlane_transport::Status;
-use fairlane_units::{Duration, FlowId, HostId, MessageId, NodeId, TenantId, Time};
+use fairlane_units::{Duration, FlowId, HostId, MessageId, NodeId, Rate, TenantId, Time};
 
 use crate::events::control;
 use crate::goal::{Goal, Progress};
@@ -36,8 +38,10 @@ pub struct LiveSimulation {
 /// One end of a flow that NICs outside carry.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEnd {
-    /// The host.
+    /// The host, by number.
     pub host: HostId,
+    /// The host, by node.
+    pub node: NodeId,
     /// Its port, counted from 0.
     pub plane: u8,
     /// What its congestion control knows of the path.
@@ -62,24 +66,32 @@ pub struct CarriedFlow {
 }
 
 impl LiveSimulation {
-    /// The `simulation` of a scenario, before its first event, with a driver that carries the messages that these `hosts` post.
+    /// The `simulation` of a scenario, before its first event, with a driver that carries the messages that these `hosts` post, if any.
     ///
     /// # Errors
     /// If `hosts` aren't hosts; and for what a driver can't carry: messages with several paths, applications,
     /// costs of NICs, workloads with a congestion control of their own.
-    pub fn new(simulation: Simulation, loaded: &Loaded, hosts: &HostSet) -> Result<Self, Error> {
-        check(loaded)?;
-        let topology = build_topology(loaded)?;
-        let all: Vec<NodeId> = topology.hosts().collect();
-        let hosts = hosts.resolve(&all)?;
+    pub fn new(
+        simulation: Simulation,
+        loaded: &Loaded,
+        hosts: Option<&HostSet>,
+    ) -> Result<Self, Error> {
+        let mut carried = Vec::new();
+        if let Some(hosts) = hosts {
+            check(loaded)?;
+            let all: Vec<NodeId> = build_topology(loaded)?.hosts().collect();
+            carried = hosts.resolve(&all)?;
+        }
         let Simulation { mut world, stop } = simulation;
-        let goal = Goal::new(&world, stop);
+        let mut goal = Goal::new(&world, stop);
+        // Without messages, programs may come from the beginning.
+        goal.first.get_or_insert(Time::ZERO);
         let settings = world.traffic.rules.nic(&loaded.scenario);
         let mut flows = vec![false; world.traffic.flow_count()];
         let mut attached = vec![false; world.net.ports().len()];
         for (number, spec) in (0..).zip(world.traffic.messages()) {
             let flow = world.traffic.flow_of(MessageId::new(number));
-            flows[flow.index()] = hosts.binary_search(&spec.source).is_ok();
+            flows[flow.index()] = carried.binary_search(&spec.source).is_ok();
             if flows[flow.index()] {
                 let planes = world.net.ports_of(flow);
                 for (node, plane) in [spec.source, spec.destination].into_iter().zip(planes) {
@@ -139,6 +151,7 @@ impl LiveSimulation {
         let planes = net.ports_of(flow);
         let end = |side: Side, node| FlowEnd {
             host: hosts.host(node),
+            node,
             plane: planes[side as usize],
             environment: hosts.environment(net, flow, side).0,
         };
@@ -153,6 +166,45 @@ impl LiveSimulation {
             source_port: net.flow(flow).tuple.source_port,
             messages: traffic.message_count(flow),
         }
+    }
+
+    /// Has the run go on until it is [ended](Self::end), whatever its messages do: programs may come.
+    pub fn stay(&mut self) {
+        self.world.owed += 1;
+    }
+
+    /// Attaches a NIC to a port of a host; returns the rate of its link. A host is named by its node.
+    ///
+    /// # Errors
+    /// If there is no such port.
+    pub fn attach(&mut self, node: NodeId, plane: u8) -> Result<Rate, Error> {
+        let graph = self.world.net.graph();
+        let is_host = graph.is_switch.get(node.index()) == Some(&false);
+        let edge = graph.edges.get(node.index()).filter(|_| is_host);
+        let port = edge.and_then(|ports| ports.get(usize::from(plane)));
+        let Some(port) = port.map(|edge| edge.port) else {
+            let message = format!("there is no port {plane} of a host {node}");
+            return Err(Error::new(
+                "host",
+                message,
+                "`fairlane topology` lists hosts",
+            ));
+        };
+        self.outside().attach(port);
+        Ok(self.world.net.ports()[port as usize].rate)
+    }
+
+    /// The number of a host that is named by its node.
+    pub fn host(&self, node: NodeId) -> HostId {
+        self.world.hosts.host(node)
+    }
+
+    /// Opens a flow of the first tenant that the driver carries beside messages, between ports of two hosts that NICs are attached to.
+    pub fn open(&mut self, tuple: FiveTuple, planes: [u8; 2], class: u8) -> FlowId {
+        let World { net, hosts, .. } = &mut *self.world;
+        let outside = hosts.outside.as_deref_mut();
+        let outside = outside.expect("it was made with the simulation");
+        outside.open(net, Flow::new(tuple, planes, class), TenantId::new(0))
     }
 
     /// The present time.
@@ -233,10 +285,11 @@ impl LiveSimulation {
             hosts,
             ..
         } = &mut *self.world;
-        let tenant = traffic.connection(packet.flow).tenant;
         let Some(outside) = hosts.outside.as_deref_mut() else {
             return Ok(());
         };
+        let opened = outside.tenant(packet.flow);
+        let tenant = opened.unwrap_or_else(|| traffic.connection(packet.flow).tenant);
         let mut edge = outside.edge(net);
         let port = edge.port_of(packet.flow, packet.towards.other());
         edge.inject(packet, tenant, Some(attachment))?;

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use fairlane_network::flow::Flow;
 use fairlane_network::{Attachment, Attachments, Delivery, Edge, Network, Packet};
 use fairlane_nic::Ledger;
-use fairlane_units::{Bytes, FlowId, HostId, MessageId};
+use fairlane_units::{Bytes, FlowId, HostId, MessageId, TenantId};
 
 /// Something that concerns NICs outside of a simulation.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,8 @@ pub struct CarriedState {
 pub(crate) struct Outside {
     /// By flow, whether two of them carry it.
     carried: Vec<bool>,
+    /// Tenants of flows that were opened since, which come behind these.
+    opened: Vec<TenantId>,
     /// By port of the network, whether it is one of theirs.
     attached: Vec<bool>,
     attachments: Attachments,
@@ -76,6 +79,7 @@ impl Outside {
         Self {
             sent_last: vec![false; attached.len()],
             carried,
+            opened: Vec::new(),
             attached,
             attachments: Attachments::default(),
             happened: VecDeque::new(),
@@ -87,7 +91,27 @@ impl Outside {
 
     /// Whether two of them carry a flow.
     pub(crate) fn carries(&self, flow: FlowId) -> bool {
-        self.carried.get(flow.index()) == Some(&true)
+        let carried = self.carried.get(flow.index());
+        carried.is_none_or(|carried| *carried)
+    }
+
+    /// A NIC is attached to a port of the network.
+    pub(crate) fn attach(&mut self, port: u32) {
+        self.attached[port as usize] = true;
+    }
+
+    /// Opens a flow of a tenant for them.
+    pub(crate) fn open(&mut self, net: &mut Network, flow: Flow, tenant: TenantId) -> FlowId {
+        let number = FlowId::new((self.carried.len() + self.opened.len()) as u32);
+        self.opened.push(tenant);
+        self.edge(net).set_flow(number, flow);
+        number
+    }
+
+    /// The tenant of a flow that was opened for them.
+    pub(crate) fn tenant(&self, flow: FlowId) -> Option<TenantId> {
+        let place = flow.index().checked_sub(self.carried.len())?;
+        self.opened.get(place).copied()
     }
 
     /// A packet has come to a port of a host; whether one of the NICs takes it.
@@ -125,6 +149,15 @@ impl Outside {
             self.happened.push_back(Happening::Free { host, plane });
         }
         theirs
+    }
+
+    /// Others have had their turn: the driver hears when the transmitter of the port is free, which it is if they had nothing.
+    pub(crate) fn comes_again(&mut self, net: &mut Network, number: u32, host: HostId, plane: u8) {
+        match net.is_busy(number) {
+            true if self.attached[number as usize] => net.await_port(number),
+            true => {}
+            false => drop(self.takes_turn(number, host, plane)),
+        }
     }
 
     /// Their driver hears of what was lost.

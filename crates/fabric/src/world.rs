@@ -185,10 +185,8 @@ impl World {
                 }
             }
             self.send_from_plane(host, plane);
-            if let Some(outside) = &mut self.hosts.outside
-                && !self.net.is_busy(number)
-            {
-                outside.takes_turn(number, host, plane);
+            if let Some(outside) = &mut self.hosts.outside {
+                outside.comes_again(&mut self.net, number, host, plane);
             }
         }
     }

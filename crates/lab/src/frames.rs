@@ -1,7 +1,6 @@
 //! Bytes of packets on their way, and what switches read of them.
 
 use fairlane_fabric::{Attachment, Kind, Packet, Side};
-use fairlane_softnic::Outgoing;
 use fairlane_units::FlowId;
 use fairlane_wire::{self as wire, Opcode, Syndrome};
 
@@ -25,15 +24,15 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// Keeps the bytes of a packet.
-    pub(crate) fn keep(&mut self, outgoing: &Outgoing<'_>) -> Attachment {
+    pub(crate) fn keep(&mut self, bytes: &[u8], source_port: u16) -> Attachment {
         let number = self.free.pop().unwrap_or_else(|| {
             self.all.push(Frame::default());
             self.all.len() as u32 - 1
         });
         let frame = &mut self.all[number as usize];
-        frame.source_port = outgoing.source_port;
+        frame.source_port = source_port;
         frame.bytes.clear();
-        frame.bytes.extend_from_slice(outgoing.bytes);
+        frame.bytes.extend_from_slice(bytes);
         Attachment::new(number)
     }
 
@@ -53,19 +52,19 @@ impl Frames {
     }
 }
 
-/// What switches read of a packet that leaves an end of a flow; `None` if it is none.
-pub(crate) fn packet(outgoing: &Outgoing<'_>, flow: FlowId, from: Side) -> Option<Packet> {
-    let (read, _) = wire::Packet::parse(outgoing.bytes).ok()?;
+/// What switches read of a packet that goes to the responder of a flow; `None` if it is none.
+pub(crate) fn packet(bytes: &[u8], flow: FlowId, class: u8) -> Option<Packet> {
+    let (read, _) = wire::Packet::parse(bytes).ok()?;
     let bth = read.bth();
     Some(Packet {
         flow,
-        towards: from.other(),
+        towards: Side::Responder,
         kind: kind(&read),
         opcode: bth.opcode,
         psn: bth.psn,
         payload: read.payload.len() as u16,
-        wire: (outgoing.bytes.len() + AROUND) as u16,
-        class: outgoing.class,
+        wire: (bytes.len() + AROUND) as u16,
+        class,
         marked: false,
         hops: 0,
     })

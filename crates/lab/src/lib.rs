@@ -11,10 +11,16 @@
 //! What this crate refuses: rules of a protocol, and of switches.
 #![forbid(unsafe_code)]
 
+mod address;
 mod connection;
 mod frames;
+mod lateness;
+mod live;
 mod payload;
 mod replay;
 mod soft_nic;
 
+pub use address::Place;
+pub use lateness::Lateness;
+pub use live::{Counts, Ended, Live};
 pub use replay::Replay;

@@ -11,12 +11,12 @@ use fairlane_scenario::{Error, HostSet, Loaded, Tenant, Verb};
 use fairlane_softnic::{
     Attributes, Completion, Done, Error as NicError, ReceiveRequest, Region, Sge, Status,
 };
-use fairlane_units::{Bytes, FlowId, MessageId, Time};
+use fairlane_units::{Bytes, FlowId, HostId, MessageId, Time};
 
 use crate::connection::{Connection, End};
 use crate::frames::{self, Frames};
 use crate::payload;
-use crate::soft_nic::{SoftNic, address};
+use crate::soft_nic::SoftNic;
 
 /// Steps between two reports of progress.
 const REPORT_STEPS: u64 = 1 << 14;
@@ -31,8 +31,10 @@ pub struct Replay {
     sim: LiveSimulation,
     tenants: Vec<Tenant>,
     nics: Vec<SoftNic>,
+    /// By host and port, the NIC.
+    places: HashMap<(HostId, u8), usize>,
     /// By address, the NIC.
-    places: HashMap<IpAddr, usize>,
+    addresses: HashMap<IpAddr, usize>,
     connections: BTreeMap<FlowId, Connection>,
     frames: Frames,
     /// When which NIC has something to do.
@@ -58,13 +60,14 @@ impl Replay {
     /// # Errors
     /// As [`LiveSimulation::new`]; and for a path MTU that InfiniBand doesn't have, or a message that is too large.
     pub fn new(simulation: Simulation, loaded: &Loaded, hosts: &HostSet) -> Result<Self, Error> {
-        let sim = LiveSimulation::new(simulation, loaded, hosts)?;
+        let sim = LiveSimulation::new(simulation, loaded, Some(hosts))?;
         check(&sim)?;
         Ok(Self {
             sim,
             tenants: loaded.scenario.tenants(),
             nics: Vec::new(),
             places: HashMap::new(),
+            addresses: HashMap::new(),
             connections: BTreeMap::new(),
             frames: Frames::default(),
             due: BTreeSet::new(),
@@ -144,14 +147,14 @@ impl Replay {
                 plane,
                 paused,
             } => {
-                let Some(&nic) = self.places.get(&address(host, plane)) else {
+                let Some(&nic) = self.places.get(&(host, plane)) else {
                     return Ok(());
                 };
                 self.nics[nic].device.on_pauses(now, paused);
                 self.pump(now, nic).map(drop)
             }
             Happening::Free { host, plane } => {
-                let nic = self.places.get(&address(host, plane)).copied();
+                let nic = self.places.get(&(host, plane)).copied();
                 if !nic.map_or(Ok(false), |nic| self.pump(now, nic))? {
                     self.sim.resume(host, plane);
                 }
@@ -170,15 +173,17 @@ impl Replay {
     /// The NIC at an end of a flow, which is made for its first one.
     fn nic_at(&mut self, carried: &CarriedFlow, side: Side) -> Result<usize, NicError> {
         let end = &carried.ends[side as usize];
-        let own = address(end.host, end.plane);
-        if let Some(&known) = self.places.get(&own) {
+        let place = (end.host, end.plane);
+        if let Some(&known) = self.places.get(&place) {
             return Ok(known);
         }
         let nic = SoftNic::new(end, self.sim.nic_settings(), &self.tenants)?;
+        let number = self.nics.len();
+        self.places.insert(place, number);
+        self.addresses.insert(nic.device.address(), number);
         self.nics.push(nic);
         self.due_at.push(None);
-        self.places.insert(own, self.nics.len() - 1);
-        Ok(self.nics.len() - 1)
+        Ok(number)
     }
 
     /// Opens the connection of a flow at both ends, as connection managers would before the run.
@@ -246,11 +251,9 @@ impl Replay {
             return Ok(());
         };
         let End { nic, pair } = connection.ends[packet.towards as usize];
-        let from = &connection.carried.ends[packet.towards.other() as usize];
-        let from = SocketAddr::new(
-            address(from.host, from.plane),
-            self.frames.source_port(attachment),
-        );
+        let from = connection.ends[packet.towards.other() as usize].nic;
+        let from = self.nics[from].device.address();
+        let from = SocketAddr::new(from, self.frames.source_port(attachment));
         let bytes = self.frames.get(attachment);
         let device = &mut self.nics[nic].device;
         device.on_packet(now, from, bytes, packet.marked);
@@ -354,8 +357,10 @@ impl Replay {
                 self.greet(now, from, peer, &bytes);
                 return self.pump(now, at);
             };
-            if let Some(packet) = frames::packet(&outgoing, *flow, *side) {
-                let attachment = self.frames.keep(&outgoing);
+            if let Some(packet) = frames::packet(outgoing.bytes, *flow, outgoing.class) {
+                let towards = side.other();
+                let packet = Packet { towards, ..packet };
+                let attachment = self.frames.keep(outgoing.bytes, outgoing.source_port);
                 self.sim.inject(&packet, attachment)?;
                 sent = true;
             }
@@ -372,7 +377,7 @@ impl Replay {
 
     /// Hands a datagram that is of no flow to the NIC that it goes to: what devices tell of themselves takes no time.
     fn greet(&mut self, now: Time, from: SocketAddr, to: IpAddr, bytes: &[u8]) {
-        if let Some(&there) = self.places.get(&to) {
+        if let Some(&there) = self.addresses.get(&to) {
             self.nics[there].device.on_packet(now, from, bytes, false);
             self.arm(there, Some(now));
         }

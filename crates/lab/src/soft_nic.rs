@@ -1,7 +1,7 @@
 //! A software NIC at a port of a simulated host.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use fairlane_fabric::{CarriedFlow, FlowEnd, Side};
 use fairlane_nic::Ledger;
@@ -12,6 +12,8 @@ use fairlane_softnic::{
 };
 use fairlane_transport::Config;
 use fairlane_units::{Duration, FlowId, HostId, Time};
+
+use crate::address::Place;
 
 /// Completions that a NIC may have that nobody has taken.
 const COMPLETIONS: u32 = 1 << 16;
@@ -35,10 +37,14 @@ pub(crate) struct SoftNic {
     counted: Ledger,
 }
 
-/// The address of a port of a host: of 127.0.0.0/8, as those of programs on one machine.
-pub(crate) fn address(host: HostId, plane: u8) -> IpAddr {
-    let [_, _, high, low] = (host.get() + 1).to_be_bytes();
-    Ipv4Addr::new(127, plane + 1, high, low).into()
+/// The address of the NIC at an end of flows.
+pub(crate) fn address(end: &FlowEnd) -> Option<IpAddr> {
+    let place = Place {
+        host: end.node,
+        plane: end.plane,
+        program: 0,
+    };
+    place.address().map(IpAddr::V4)
 }
 
 /// The partition key of a tenant, if there are several.
@@ -56,7 +62,8 @@ impl SoftNic {
         nic: &fairlane_nic::Settings,
         tenants: &[Weighted],
     ) -> Result<Self, Error> {
-        let mut settings = Settings::new(address(end.host, end.plane));
+        let own = address(end).ok_or(Error::Invalid("host", "one of 0 to 65534"))?;
+        let mut settings = Settings::new(own);
         settings.line_rate = end.environment.line_rate;
         settings.base_rtt = end.environment.base_rtt;
         settings.burst = Duration::ZERO;

@@ -5,4 +5,5 @@
     reason = "a failure fails the test"
 )]
 
+mod live;
 mod replay;

@@ -6,6 +6,7 @@ use fairlane_units::{FlowId, PortId, Psn, TenantId};
 use fairlane_wire::Opcode;
 
 use crate::counters::Drop;
+use crate::flow::Flow;
 use crate::network::Network;
 use crate::packet::{Kind, NONE, PacketRecord, Side};
 use crate::records::TraceEvent;
@@ -171,6 +172,11 @@ impl Edge<'_> {
         self.attachments.put(at, attachment);
         self.send_from(number);
         Ok(())
+    }
+
+    /// Gives a number to a flow: one that is known, or the next.
+    pub fn set_flow(&mut self, number: FlowId, flow: Flow) {
+        self.net.set_flow(number, flow);
     }
 
     /// Whether a packet that is handed in at a host's port leaves at once.

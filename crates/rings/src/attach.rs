@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
 use crate::memory::checked;
-use crate::port::Port;
+use crate::port::{Port, Shared};
 
 /// The byte that the memory comes with: the version of the memory's layout.
 const VERSION: u8 = 1;
@@ -24,13 +24,15 @@ const ROOM: usize = 64;
 #[repr(C, align(8))]
 struct Control([u8; ROOM]);
 
-/// Makes a port, gives its other end to who is at the other end of a socket, and returns the own one.
+/// Makes a port, gives its other end to who is at the other end of a socket, and returns the own one. What that end is to know from the
+/// beginning, `tell` states.
 ///
 /// # Errors
 /// If the system has no memory, or the socket takes nothing.
-pub fn give(socket: UnixStream) -> io::Result<Port> {
+pub fn give(socket: UnixStream, tell: impl FnOnce(&Shared)) -> io::Result<Port> {
     let descriptor = socket.as_raw_fd();
     let (port, file) = Port::own(socket)?;
+    tell(&port.shared);
     send(descriptor, file.as_raw_fd())?;
     Ok(port)
 }

@@ -30,7 +30,9 @@ mod event;
 mod memory;
 mod port;
 mod ring;
+mod wait;
 
 pub use attach::{give, take};
 pub use port::{Port, Shared};
 pub use ring::{Ended, Frame, MOST_BYTES, Receiver, Refused, SLOTS, Sender};
+pub use wait::{monotonic, precise_sleep, wait};

@@ -15,6 +15,7 @@ const PAUSED: usize = 0;
 const ORIGIN: usize = 8;
 const SCALE: usize = 16;
 const MTU: usize = 24;
+const RATE: usize = 32;
 /// Bytes before the rings.
 const WORDS: usize = 64;
 /// Bytes of all.
@@ -43,6 +44,16 @@ impl Shared {
     /// States the largest path MTU that packets may have.
     pub fn set_mtu(&self, mtu: u16) {
         self.0.word(MTU).store(mtu.into(), Ordering::Release);
+    }
+
+    /// The rate of the port's link, in bits per second; 0 if nobody has said.
+    pub fn rate(&self) -> u64 {
+        self.0.long(RATE).load(Ordering::Acquire)
+    }
+
+    /// States the rate of the port's link.
+    pub fn set_rate(&self, rate: u64) {
+        self.0.long(RATE).store(rate, Ordering::Release);
     }
 
     /// The clock that both ends have: when it was zero, in nanoseconds of `CLOCK_MONOTONIC`, and how much slower than that it goes, in

@@ -115,7 +115,7 @@ impl std::error::Error for Ended {}
 pub enum Refused {
     /// There is no room now.
     Full,
-    /// It is longer than [`MOST_BYTES`].
+    /// The packet is longer than [`MOST_BYTES`].
     TooLong,
     /// The other end has written nonsense.
     Nonsense,

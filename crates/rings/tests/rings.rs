@@ -54,6 +54,7 @@ fn who_sleeps_is_woken_and_nobody_sleeps_over_a_packet() {
     let (socket, theirs) = UnixStream::pair().unwrap();
     let sending = thread::spawn(move || {
         let mut port = take(theirs).unwrap();
+        assert_eq!(port.shared.mtu(), 4096);
         for number in 0..PACKETS {
             while port.sender.send(&frame(number), &bytes(number)) == Err(Refused::Full) {
                 thread::yield_now();
@@ -61,7 +62,7 @@ fn who_sleeps_is_woken_and_nobody_sleeps_over_a_packet() {
         }
         port
     });
-    let mut port = give(socket).unwrap();
+    let mut port = give(socket, |shared| shared.set_mtu(4096)).unwrap();
     let (mut room, mut next) = ([0; MOST_BYTES], 0);
     while next < PACKETS {
         match port.receiver.receive(&mut room).unwrap() {

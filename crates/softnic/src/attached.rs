@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use fairlane_rings::{Frame, MOST_BYTES, Port, Refused};
-use fairlane_units::Time;
+use fairlane_units::{Rate, Time};
 
 use crate::batch::Batch;
 use crate::error::Error;
@@ -57,6 +57,12 @@ impl Attached {
     /// thousandths.
     pub(crate) fn clock(&self) -> (u64, u64) {
         self.port.shared.clock()
+    }
+
+    /// The rate of the port's link, if the network has said so.
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        let rate = Rate::from_bps(self.port.shared.rate());
+        Some(rate).filter(|rate| !rate.is_zero())
     }
 
     /// The largest path MTU that the network carries.

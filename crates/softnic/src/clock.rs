@@ -1,8 +1,4 @@
 //! The one place that reads time.
-#![allow(
-    unsafe_code,
-    reason = "the clock of another process, which the standard library can't name"
-)]
 
 use std::time::{Duration as Wall, Instant};
 
@@ -26,14 +22,7 @@ impl Clock {
 
     /// The clock that was zero at `origin`, in nanoseconds of `CLOCK_MONOTONIC`, and goes so many thousandths slower.
     pub(crate) fn of(origin: u64, scale: u64) -> Self {
-        let mut own = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: the structure lives on the stack.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut own) };
-        let now = Instant::now();
-        let own = own.tv_sec.cast_unsigned() * 1_000_000_000 + own.tv_nsec.cast_unsigned();
+        let (own, now) = (fairlane_rings::monotonic(), Instant::now());
         let since = Wall::from_nanos(own.saturating_sub(origin));
         Self {
             start: now.checked_sub(since).unwrap_or(now),

@@ -59,7 +59,7 @@ impl Device {
     ///
     /// # Errors
     /// If UDP port 4791 of the address can't be had, or sockets can't be prepared.
-    pub fn open(settings: Settings) -> Result<Self, Error> {
+    pub fn open(mut settings: Settings) -> Result<Self, Error> {
         let address = settings.address;
         let interface = interface::number_of(address);
         let (carrier, buffer) = carrier(&settings, interface)?;
@@ -69,6 +69,11 @@ impl Device {
             Carrier::Port(_) => Bytes::new(u64::MAX),
         };
         let window = settings.window.unwrap_or(usual);
+        if let Carrier::Port(port) = &carrier {
+            settings.line_rate = port.rate().unwrap_or(settings.line_rate);
+            // Its switches see each packet, whose time has a meaning.
+            settings.burst = fairlane_units::Duration::ZERO;
+        }
         let engine = Engine::new(
             &settings,
             Surroundings::sockets(&settings, window.max(Bytes::new(8192))),

@@ -119,7 +119,6 @@ impl Surroundings {
     pub(crate) fn sockets(settings: &Settings, window: Bytes) -> Self {
         let mut nic = nic_settings(settings);
         if settings.lab.is_some() {
-            // Its switches see each packet, whose time has a meaning.
             nic.quantum = Quantum::PACKET;
         }
         Self {

@@ -73,9 +73,11 @@ fn carry(listener: &UnixListener, shared: &Shared) {
             let mut line = String::new();
             BufReader::new(&socket).read_line(&mut line).unwrap();
             let address: Ipv4Addr = line.trim().parse().unwrap();
-            let port = give(socket).unwrap();
-            port.shared.set_mtu(MTU);
-            port.shared.set_clock(0, SCALE);
+            let port = give(socket, |told| {
+                told.set_mtu(MTU);
+                told.set_clock(0, SCALE);
+            });
+            let port = port.unwrap();
             ports.insert(address.octets(), port);
         }
         let mut taken: Vec<([u8; 4], Frame, Vec<u8>)> = Vec::new();

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use fairlane_lab::Place;
+use fairlane_units::NodeId;
 
 /// Arguments of `exec`.
 #[derive(Args, Debug)]
@@ -13,6 +15,17 @@ pub(crate) struct Exec {
     /// Address of the program's device; left out, FAIRLANE_ADDRESS, else a free one of 127.76.0.0/16 for each process
     #[arg(long, value_name = "IP")]
     pub(crate) address: Option<IpAddr>,
+    /// Socket of a running `fairlane lab --scale`, whose fabric carries the program's packets
+    #[arg(
+        long,
+        value_name = "SOCKET",
+        requires = "host",
+        conflicts_with = "address"
+    )]
+    pub(crate) lab: Option<PathBuf>,
+    /// Host of the lab that the program runs at, by node; behind a colon the number of the program among those of the host
+    #[arg(long, value_name = "HOST[:N]", requires = "lab", value_parser = place)]
+    pub(crate) host: Option<Place>,
     /// What goes wrong on purpose: packets, port, GID, requests, queues, MTU (docs/verbs-programs.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) faults: Option<PathBuf>,
@@ -71,6 +84,21 @@ pub(crate) enum StatFormat {
     Csv,
     /// Text format of Prometheus
     Prometheus,
+}
+
+/// The value of `--host`.
+fn place(text: &str) -> Result<Place, String> {
+    let (host, program) = text.split_once(':').unwrap_or((text, "0"));
+    let number = |text: &str| text.trim().parse().ok();
+    let place = number(host).zip(program.trim().parse().ok());
+    let place = place.map(|(host, program)| Place {
+        host: NodeId::new(host),
+        plane: 0,
+        program,
+    });
+    let place = place.filter(|place| place.address().is_some());
+    place
+        .ok_or_else(|| "expected the number of a host, as 3, or with one of 0 to 29, as 3:1".into())
 }
 
 /// The value of `--interval`.

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairlane_softnic::{Faults, Interface};
+use fairlane_softnic::{Faults, Interface, Settings};
 use object::elf::{self, FileHeader64};
 use object::endian::Endianness;
 use object::read::elf::{Dyn as _, FileHeader as _};
@@ -47,7 +47,14 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     if let Some(faults) = faults {
         command.env(Faults::VARIABLE, faults.to_string());
     }
-    let own = address(arguments.address)?;
+    let own = match arguments.host.and_then(|place| place.address()) {
+        Some(place) => Some(place.to_string()),
+        None => address(arguments.address)?,
+    };
+    if let Some(lab) = &arguments.lab {
+        let whole = std::fs::canonicalize(lab).map_err(|error| Failure::at(lab, error))?;
+        command.env(Settings::LAB, whole);
+    }
     if let Some(own) = &own {
         command.env(libraries::ADDRESS, own);
     }

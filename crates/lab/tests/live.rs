@@ -1,0 +1,285 @@
+//! A fabric in real time, with NICs of programs at its hosts: here threads of this process.
+
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fairlane_fabric::metrics::{check, is_lossless};
+use fairlane_fabric::{Control, Simulation};
+use fairlane_lab::{Ended, Live, Place};
+use fairlane_rings::{Frame, MOST_BYTES, Shared, take};
+use fairlane_scenario::{Loaded, parse};
+use fairlane_softnic::{
+    CompletionQueue, Connection, Device, Modify, Operation, QpNumber, QueuePairOptions, Region,
+    Rights, SendRequest, Sending, Settings, Sge, Status, Target,
+};
+use fairlane_units::NodeId;
+
+const STAR: &str = r#"
+    [topology]
+    kind = "star"
+    hosts = 4
+    host_link = { rate = "10Gbps", delay = "1us" }
+"#;
+const SCALE: f64 = 200.0;
+
+/// A fabric that runs until it is dropped.
+struct Lab {
+    loaded: Loaded,
+    path: PathBuf,
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Ended>>,
+}
+
+impl Lab {
+    fn new(name: &str, parts: &[&str]) -> Self {
+        let text = parts.concat();
+        let loaded = parse(&text, "lab.toml", Path::new("."), &[], None).unwrap();
+        let path = std::env::temp_dir().join(format!("fairlane-lab-{name}-{}", std::process::id()));
+        drop(std::fs::remove_file(&path));
+        let simulation = Simulation::new(&loaded).unwrap();
+        let live = Live::new(simulation, &loaded, SCALE, &path).unwrap();
+        let ends = Arc::new(AtomicBool::new(false));
+        let told = ends.clone();
+        let run = move || {
+            live.run(&mut |_| match told.load(Ordering::SeqCst) {
+                true => Control::Interrupt,
+                false => Control::Continue,
+            })
+        };
+        Self {
+            loaded,
+            path,
+            ends,
+            thread: Some(std::thread::spawn(run)),
+        }
+    }
+
+    /// Ends it, and looks whether its results contradict themselves.
+    fn end(mut self) -> Ended {
+        self.ends.store(true, Ordering::SeqCst);
+        let ended = self.thread.take().unwrap().join().unwrap();
+        let lossless = is_lossless(&self.loaded.scenario, &ended.results);
+        let violations = check(&ended.results, lossless);
+        assert!(violations.is_empty(), "{violations:#?}");
+        assert!(!self.path.exists(), "the socket is gone");
+        ended
+    }
+
+    fn program(&self, host: u32, number: u8, length: usize) -> Program {
+        let mut settings = Settings::new(address(host, number));
+        settings.lab = Some(self.path.clone());
+        settings.stat = false;
+        let device = Device::open(settings).unwrap();
+        let domain = device.allocate_domain().unwrap();
+        let queue = device.create_completion_queue(64).unwrap();
+        let options = QueuePairOptions::new(domain, queue);
+        let pair = device.create_queue_pair(&options).unwrap();
+        let memory = device.allocate(domain, length, Rights::ALL).unwrap();
+        Program {
+            device,
+            queue,
+            pair,
+            memory,
+        }
+    }
+}
+
+fn place(host: u32, program: u8) -> Place {
+    Place {
+        host: NodeId::new(host),
+        plane: 0,
+        program,
+    }
+}
+
+fn address(host: u32, program: u8) -> IpAddr {
+    place(host, program).address().unwrap().into()
+}
+
+struct Program {
+    device: Device,
+    queue: CompletionQueue,
+    pair: QpNumber,
+    memory: Region,
+}
+
+fn connect(one: &Program, other: &Program) {
+    for (own, other) in [(one, other), (other, one)] {
+        let connection = Connection {
+            mtu: 1024,
+            ..Connection::new(other.device.address(), other.pair)
+        };
+        let sending = Sending {
+            timeout: Some(fairlane_units::Duration::from_ms(5)),
+            ..Sending::default()
+        };
+        for modify in [
+            Modify::Init(Rights::ALL),
+            Modify::ReadyToReceive(connection),
+            Modify::ReadyToSend(sending),
+        ] {
+            own.device.modify(own.pair, &modify).unwrap();
+        }
+    }
+}
+
+/// One writes all of its memory to that of another, whose bytes must then be the same.
+fn write(one: &Program, other: &Program, length: usize) -> Status {
+    let bytes: Vec<u8> = (0..length).map(|at| (at * 13 % 251) as u8).collect();
+    one.device.write(&one.memory, 0, &bytes).unwrap();
+    let target = Target {
+        address: other.memory.address,
+        key: other.memory.remote_key,
+    };
+    let pieces = vec![Sge::of(&one.memory, 0, length as u32)];
+    let request = SendRequest::new(1, Operation::Write(target), pieces);
+    one.device.post_send(one.pair, request).unwrap();
+    let completion = one.device.wait(one.queue, Duration::from_secs(60)).unwrap();
+    let status = completion.expect("it ends").status;
+    if status == Status::Success {
+        let mut found = vec![0; length];
+        other.device.read(&other.memory, 0, &mut found).unwrap();
+        assert!(found == bytes, "what was written is there");
+    }
+    status
+}
+
+#[test]
+fn programs_write_through_simulated_switches_beside_simulated_messages() {
+    const LENGTH: usize = 100_000;
+    let incast = "[[workload]]\nkind = \"incast\"\ndegree = 2\nsize = \"64kB\"\nreceiver = 2\nhosts = \"0-2\"\nrounds = 3\nperiod = \"500us\"\n";
+    let lab = Lab::new("written", &[STAR, incast]);
+    let programs = [0, 2].map(|host| lab.program(host, 0, LENGTH));
+    let [one, other] = &programs;
+    connect(one, other);
+    assert_eq!(write(one, other, LENGTH), Status::Success);
+    assert_eq!(write(other, one, LENGTH), Status::Success);
+    assert_eq!(one.device.line_rate().as_bps(), 10_000_000_000);
+    drop(programs);
+    let ended = lab.end();
+    assert_eq!((ended.counts.attached, ended.counts.refused), (2, 0));
+    // Data both ways over two links each, and acknowledgements.
+    assert!(ended.results.totals.transmissions > 4 * LENGTH as u64 / 1024);
+    assert!(ended.lateness.count() > 0);
+}
+
+#[test]
+fn several_programs_share_a_host() {
+    let lab = Lab::new("shared", &[STAR]);
+    let [one, two, other] =
+        [(0, 0), (0, 1), (3, 5)].map(|(host, number)| lab.program(host, number, 5000));
+    connect(&one, &other);
+    assert_eq!(write(&one, &other, 5000), Status::Success);
+    let [three, four] = [1, 2].map(|host| lab.program(host, 0, 5000));
+    connect(&two, &three);
+    assert_eq!(write(&three, &two, 5000), Status::Success);
+    drop((one, two, other, three, four));
+    assert_eq!(lab.end().counts.attached, 5);
+}
+
+#[test]
+fn a_program_that_goes_leaves_its_peer_to_fail_and_others_alone() {
+    let lab = Lab::new("gone", &[STAR]);
+    let [one, two, three, four] = [0, 1, 2, 3].map(|host| lab.program(host, 0, 5000));
+    connect(&one, &two);
+    connect(&three, &four);
+    drop(two);
+    let gone = lab.program(1, 0, 5000);
+    // What has its address now doesn't know the queue pair.
+    let target = Target {
+        address: gone.memory.address,
+        key: gone.memory.remote_key,
+    };
+    let pieces = vec![Sge::of(&one.memory, 0, 5000)];
+    let request = SendRequest::new(1, Operation::Write(target), pieces);
+    drop(gone);
+    one.device.post_send(one.pair, request).unwrap();
+    assert_eq!(write(&three, &four, 5000), Status::Success);
+    let completion = one
+        .device
+        .wait(one.queue, Duration::from_secs(120))
+        .unwrap();
+    assert_eq!(completion.unwrap().status, Status::RetryExceeded);
+    drop((one, three, four));
+    lab.end();
+}
+
+#[test]
+fn nonsense_of_a_program_harms_nobody_else() {
+    let lab = Lab::new("nonsense", &[STAR]);
+    let [one, two] = [0, 1].map(|host| lab.program(host, 0, 5000));
+    connect(&one, &two);
+    let attach = |line: &str| {
+        let mut socket = UnixStream::connect(&lab.path).unwrap();
+        socket.write_all(line.as_bytes()).unwrap();
+        take(socket)
+    };
+    let own = place(2, 0).address().unwrap();
+    let mut port = attach(&format!("{own}\n")).unwrap();
+    let there: Ipv4Addr = place(1, 0).address().unwrap();
+    let frame = Frame {
+        peer: there.octets(),
+        class: 3,
+        ..Frame::default()
+    };
+    // No packets, packets to nobody, and of no class.
+    for bytes in [&[0; 3][..], &[255; 40], &[100; MOST_BYTES]] {
+        port.sender.send(&frame, bytes).unwrap();
+    }
+    let nobody = Frame {
+        peer: [127, 1, 9, 9],
+        ..frame
+    };
+    port.sender.send(&nobody, &[100; 40]).unwrap();
+    assert_eq!(write(&one, &two, 5000), Status::Success);
+    port.shared.scribble(0, &vec![0xa5; Shared::LENGTH]);
+    assert_eq!(write(&two, &one, 5000), Status::Success);
+    // Addresses that nobody may have: that of another program, of no host, and none.
+    for line in [
+        format!("{}\n", address(0, 0)),
+        "127.1.200.1\n".into(),
+        "\n".into(),
+    ] {
+        assert!(attach(&line).is_err(), "{line}");
+    }
+    drop((one, two));
+    let counts = lab.end().counts;
+    assert_eq!((counts.attached, counts.nonsense), (3, 1));
+    assert_eq!(counts.refused, 4);
+}
+
+#[test]
+fn nothing_is_left_of_programs_that_come_and_go() {
+    let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let lab = Lab::new("leaks", &[STAR]);
+    let own = place(0, 0).address().unwrap();
+    let come_and_go = || {
+        let mut socket = UnixStream::connect(&lab.path).unwrap();
+        writeln!(socket, "{own}").unwrap();
+        take(socket)
+    };
+    // The one before may not have been noticed as gone.
+    let come_and_go = || {
+        let found = (0..1000).find_map(|_| {
+            let port = come_and_go().ok();
+            if port.is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            port
+        });
+        drop(found.expect("the address is free soon"));
+    };
+    (0..20).for_each(|_| come_and_go());
+    let before = descriptors();
+    (0..300).for_each(|_| come_and_go());
+    std::thread::sleep(Duration::from_millis(200));
+    // Other tests of this process open some, too.
+    assert!(descriptors() < before + 100, "{before} {}", descriptors());
+    assert_eq!(lab.end().counts.attached, 320);
+}
