@@ -14,7 +14,6 @@ mod fields;
 mod gone;
 mod hardware;
 mod lab;
-mod lab;
 mod oracle;
 mod pair;
 mod perftest;
