@@ -12,7 +12,7 @@ FUZZ_SANITIZER ?= address
 # The same inputs in every run; 0 for others each time.
 FUZZ_SEED ?= 1
 # Each with inputs per second: half of what a core manages.
-FUZZ_TARGETS := scenario:1500 topology:15000 flows:15000 sizes:3000 hpcc_config:150 htsim:300 wire:25000 pair:190 drum_file:6000 drum_column:30000 multipath:15000 softnic:3000 faults:15000 cm:3000 goal:15000 chakra:12000
+FUZZ_TARGETS := scenario:1500 topology:15000 flows:15000 sizes:3000 hpcc_config:150 htsim:300 wire:25000 pair:190 drum_file:6000 drum_column:30000 multipath:15000 softnic:3000 rings:3000 faults:15000 cm:3000 goal:15000 chakra:12000
 
 # rustup downloads the toolchain that rust-toolchain.toml pins. If one of the same version is already
 # there under another name (`stable`, say), that one serves.

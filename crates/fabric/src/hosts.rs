@@ -127,6 +127,18 @@ impl Hosts {
         }
     }
 
+    /// NICs outside hear of pauses that have ended or begun with the link of a port.
+    pub(crate) fn tell_pauses(&mut self, net: &Network, port: u32) {
+        let state = &net.ports()[port as usize];
+        if let Some(outside) = &mut self.outside
+            && !state.on_switch
+        {
+            let host = HostId::new(state.owner);
+            let plane = self.nics[host.index()].plane_of(port);
+            outside.tell_pauses(net, port, host, plane);
+        }
+    }
+
     /// The NIC of a host takes in a packet that has arrived; returns the port of the host that it came to.
     #[inline]
     pub(crate) fn receive(&mut self, net: &mut Network, host: HostId, at: u32) -> u8 {

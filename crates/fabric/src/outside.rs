@@ -160,6 +160,18 @@ impl Outside {
         }
     }
 
+    /// Their driver hears which classes of a host's port are paused now.
+    pub(crate) fn tell_pauses(&mut self, net: &Network, number: u32, host: HostId, plane: u8) {
+        if self.attached[number as usize] {
+            let paused = net.ports()[number as usize].paused;
+            self.happened.push_back(Happening::Pauses {
+                host,
+                plane,
+                paused,
+            });
+        }
+    }
+
     /// Their driver hears of what was lost.
     pub(crate) fn take_lost(&mut self, net: &mut Network) {
         let Self {

@@ -44,7 +44,6 @@ use crate::hosts::Hosts;
 use crate::multipath::Multipath;
 use crate::nic::{AttachedNic, Sent};
 use crate::notice::Notices;
-use crate::outside::Happening;
 use crate::placed::Placed;
 use crate::rates::Rates;
 use crate::sampler::Sampler;
@@ -212,13 +211,8 @@ impl World {
                 let nic = self.hosts.nic_mut(host);
                 let plane = nic.plane_of(receiver);
                 nic.on_pause(&self.net, plane);
-                let paused = self.net.ports()[receiver as usize].paused;
                 if let Some(outside) = &mut self.hosts.outside {
-                    outside.happened.push_back(Happening::Pauses {
-                        host,
-                        plane,
-                        paused,
-                    });
+                    outside.tell_pauses(&self.net, receiver, host, plane);
                     outside.edge(&mut self.net).send_from(receiver);
                 }
                 if ends {

@@ -156,6 +156,23 @@ fn a_link_that_fails_takes_packets_of_software_nics_along() {
     assert!(replayed.totals.dropped.packets > 0);
 }
 
+/// A link that goes down ends the pauses of its ports.
+#[test]
+fn a_link_that_fails_under_pause_comes_back_without() {
+    // Host 3 is paused when its link fails, and has nothing more to send to whoever pauses it when that comes back.
+    let fault = "[[faults.link]]\nbetween = [3, 9]\ndown = \"25us\"\nup = \"60us\"\n";
+    let sets = [
+        "switch.buffer=300kB",
+        "congestion.algorithm=fixed",
+        "transport.ack_timeout=200us",
+    ];
+    let loaded = loaded(&[STAR, INCAST, fault], &sets, 1);
+    let (_, replayed) = assert_same(&loaded);
+    assert!(replayed.signals.pauses.count > 0);
+    assert!(replayed.totals.dropped.packets > 0);
+    assert_eq!(replayed.totals.ending, Ending::Complete);
+}
+
 #[test]
 fn every_policy_forwards_real_packets() {
     for policy in ["ecmp", "spray", "adaptive", "flowlet", "iofd"] {

@@ -50,6 +50,7 @@ impl World {
         }
         for port in ends {
             self.net.recorder.set_order(3 * ports + port);
+            self.hosts.tell_pauses(&self.net, port);
             self.send_from(port);
         }
         self.net.recorder.set_order(0);
