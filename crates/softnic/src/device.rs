@@ -24,7 +24,7 @@ use crate::progress::{Inner, Shared};
 use crate::queue_pair::{Adjustment, Attributes, Modify, QueuePairOptions};
 use crate::receives::{SharedAttributes, SharedQueue};
 use crate::settings::Settings;
-use crate::signal::start_thread;
+use crate::signal::{let_others_go_first, start_thread};
 use crate::socket::{self, Receiver, Sender};
 use crate::stat::{StatServer, Subject};
 use crate::sysfs::{Publisher, Tree};
@@ -99,6 +99,9 @@ impl Device {
             let thread = std::thread::Builder::new().name("softnic".to_owned());
             let thread = start_thread(thread, move || shared.run());
             device.thread = Some(thread.map_err(|error| Error::System("thread", error))?);
+        }
+        if settings.lab.is_some() {
+            let_others_go_first();
         }
         if let Some(folder) = settings.sysfs {
             let (shared, name) = (device.shared.clone(), settings.name.clone());
