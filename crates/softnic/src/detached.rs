@@ -75,7 +75,7 @@ impl DetachedDevice {
     /// one when the transmitter is free. Its NIC has the settings `nic` instead of those that follow from `settings`.
     ///
     /// # Errors
-    /// If the line rate is zero, tenants are none, or the congestion control needs telemetry.
+    /// As [`new`](Self::new).
     pub fn attached(settings: &Settings, nic: fairlane_nic::Settings) -> Result<Self, Error> {
         let mut device = Self::new(settings)?;
         device.engine = Engine::new(settings, Surroundings::link(nic))?;

@@ -171,7 +171,7 @@ impl Shared {
             }
             let completed = std::mem::take(&mut inner.engine.completed);
             self.announce_rest(&mut inner, completed);
-            let most = inner.sleep(&self.clock).min(left);
+            let most = inner.sleep(self.clock.now(), &self.clock).min(left);
             let socket = inner.carrier.descriptor();
             drop(inner);
             self.rouse.wait(Some(socket), most);
@@ -257,7 +257,7 @@ impl Shared {
             if polls {
                 continue;
             }
-            let most = inner.sleep(&self.clock);
+            let most = inner.sleep(self.clock.now(), &self.clock);
             socket = inner.carrier.descriptor();
             drop(inner);
             self.waker.wait(Some(socket), most);
@@ -514,11 +514,11 @@ impl Inner {
     }
 
     /// How long the thread may sleep; it is remembered.
-    fn sleep(&mut self, clock: &Clock) -> Duration {
+    fn sleep(&mut self, now: Time, clock: &Clock) -> Duration {
         if !self.carrier.may_sleep() {
             return Duration::ZERO;
         }
-        let (now, due) = (clock.now(), self.next_time());
+        let due = self.next_time();
         let until = due.map(|at| clock.wall(at.saturating_since(now)));
         let most = until.map_or(IDLE, |until| until.min(IDLE));
         self.sleeps_until = now.saturating_add(clock.span(most));
@@ -572,7 +572,7 @@ mod tests {
         let retry_at = now.saturating_add(BLOCKED);
         inner.retry_at = Some(retry_at);
         assert_eq!(inner.next_time(), Some(retry_at));
-        assert!(inner.sleep(&clock) > Duration::from_micros(80));
+        assert!(inner.sleep(now, &clock) > Duration::from_micros(90));
         inner.flush(&clock);
         assert!(inner.next_time().is_some_and(|at| at <= now));
     }
