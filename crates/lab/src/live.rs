@@ -181,13 +181,13 @@ impl Live {
                 }
             }
             Happening::Free { host, plane } => {
-                let of_port = |nic: &AttachedNic| (nic.host, nic.place.plane) == (host, plane);
-                let known: Vec<usize> = (0..self.nics.len())
-                    .filter(|&at| of_port(&self.nics[at]))
-                    .collect();
                 let mut sent = false;
-                for at in known {
-                    sent |= self.take_from(at);
+                let mut at = 0;
+                while let Some(nic) = self.nics.get(at) {
+                    if (nic.host, nic.place.plane) == (host, plane) {
+                        sent |= self.take_from(at);
+                    }
+                    at += 1;
                 }
                 if !sent {
                     self.sim.resume(host, plane);
