@@ -11,7 +11,6 @@ use fairlane_scenario::{Error, HostSet, Loaded};
 use fairlane_transport::Status;
 use fairlane_units::{Duration, FlowId, HostId, MessageId, NodeId, Rate, TenantId, Time};
 
-use crate::events::control;
 use crate::goal::{Goal, Progress};
 use crate::outside::{CarriedState, Happening, Outside};
 use crate::simulation::{Simulation, build_topology};
@@ -72,7 +71,7 @@ impl LiveSimulation {
     /// If `hosts` aren't hosts; and for what a driver can't carry: messages with several paths, applications,
     /// costs of NICs, workloads with a congestion control of their own.
     pub fn new(
-        simulation: Simulation,
+        mut simulation: Simulation,
         loaded: &Loaded,
         hosts: Option<&HostSet>,
     ) -> Result<Self, Error> {
@@ -82,8 +81,8 @@ impl LiveSimulation {
             let all: Vec<NodeId> = build_topology(loaded)?.hosts().collect();
             carried = hosts.resolve(&all)?;
         }
-        let Simulation { mut world, stop } = simulation;
-        let mut goal = Goal::new(&world, stop);
+        let mut goal = Goal::new(&simulation.world, simulation.stop);
+        let world = &mut simulation.world;
         // Without messages, programs may come from the beginning.
         goal.first.get_or_insert(Time::ZERO);
         let settings = world.traffic.rules.nic(&loaded.scenario);
@@ -102,16 +101,9 @@ impl LiveSimulation {
         let mut outside = Box::new(Outside::new(flows, attached, world.tenants.len()));
         outside.edge(&mut world.net).follow_losses();
         world.hosts.outside = Some(outside);
-        world.start(&goal);
-        if let Some(first) = goal.first {
-            let at = world.watch.begin(first);
-            world.net.schedule_control(at, control::WATCH);
-        }
-        if let Some(stop) = goal.stop {
-            world.net.schedule_control(stop, control::STOP);
-        }
+        simulation.begin(&goal);
         Ok(Self {
-            world: Box::new(world),
+            world: Box::new(simulation.world),
             goal,
             settings,
         })

@@ -37,11 +37,10 @@ impl World {
 }
 
 impl Simulation {
-    /// Runs to the end, reporting progress from time to time.
-    pub fn run(mut self, report: &mut dyn FnMut(&Progress<'_>) -> Control) -> Results {
-        let goal = Goal::new(&self.world, self.stop);
+    /// Schedules what is known beforehand of a run that is handled as a whole.
+    pub(crate) fn begin(&mut self, goal: &Goal) {
         let world = &mut self.world;
-        world.start(&goal);
+        world.start(goal);
         if let Some(first) = goal.first {
             let at = world.watch.begin(first);
             world.net.schedule_control(at, control::WATCH);
@@ -49,6 +48,13 @@ impl Simulation {
         if let Some(stop) = goal.stop {
             world.net.schedule_control(stop, control::STOP);
         }
+    }
+
+    /// Runs to the end, reporting progress from time to time.
+    pub fn run(mut self, report: &mut dyn FnMut(&Progress<'_>) -> Control) -> Results {
+        let goal = Goal::new(&self.world, self.stop);
+        self.begin(&goal);
+        let world = &mut self.world;
         while world.handle(REPORT_EVENTS, Event::NEVER, true) == REPORT_EVENTS {
             if report(&goal.progress(&[&*world])) == Control::Interrupt {
                 world.ending = Some(Ending::Interrupted);
