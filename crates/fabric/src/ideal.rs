@@ -99,7 +99,7 @@ impl PathProfiles {
 }
 
 /// The hosts' links of a path: between them a way that isn't shortest may still be faster.
-fn ends(path: &[Link]) -> Vec<Link> {
+pub(crate) fn ends(path: &[Link]) -> Vec<Link> {
     match path {
         [first, .., last] => vec![*first, *last],
         _ => path.to_vec(),

@@ -44,6 +44,7 @@ mod precedence;
 mod queue;
 mod rates;
 mod records;
+mod requests;
 mod results;
 mod round_trip;
 mod rules;
@@ -67,6 +68,7 @@ pub use fairlane_network::capture::{
     CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport,
 };
 pub use fairlane_network::five_tuple::FiveTuple;
+pub use fairlane_network::flow::Flow;
 pub use fairlane_network::packet::{Kind, Side};
 pub use fairlane_network::path::Path;
 pub use fairlane_network::records::{
@@ -79,6 +81,7 @@ pub use live::{CarriedFlow, FlowEnd, LiveSimulation};
 pub use outside::{CarriedState, Happening};
 pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, PortPaths, paths};
+pub use requests::WorkRequest;
 pub use results::{
     ApplicationRecord, ChosenPorts, CollectiveRecord, Deflections, Ending, LinkChange,
     MessageRecord, MultipathRecord, NicRecord, Outcome, PathRecord, PortSeries, RateRecord,

@@ -2,7 +2,6 @@
 
 use fairlane_congestion::Environment;
 use fairlane_engine::{Event, Key};
-use fairlane_network::five_tuple::FiveTuple;
 use fairlane_network::flow::Flow;
 use fairlane_network::packet::Side;
 use fairlane_network::{Attachment, Packet};
@@ -13,9 +12,10 @@ use fairlane_units::{Duration, FlowId, HostId, MessageId, NodeId, Rate, TenantId
 
 use crate::goal::{Goal, Progress};
 use crate::outside::{CarriedState, Happening, Outside};
+use crate::requests::{WorkRequest, WorkRequests};
 use crate::simulation::{Simulation, build_topology};
 use crate::world::World;
-use crate::{Ending, MessageSpec, Results};
+use crate::{Ending, MessageSpec, Outcome, Results};
 
 /// A simulation some of whose messages NICs outside of it carry, over its links and switches and beside its own NICs.
 ///
@@ -32,6 +32,7 @@ pub struct LiveSimulation {
     world: Box<World>,
     goal: Goal,
     settings: Settings,
+    requests: WorkRequests,
 }
 
 /// One end of a flow that NICs outside carry.
@@ -106,6 +107,7 @@ impl LiveSimulation {
             world: Box::new(simulation.world),
             goal,
             settings,
+            requests: WorkRequests::new(&loaded.scenario),
         })
     }
 
@@ -170,11 +172,7 @@ impl LiveSimulation {
     /// # Errors
     /// If there is no such port.
     pub fn attach(&mut self, node: NodeId, plane: u8) -> Result<Rate, Error> {
-        let graph = self.world.net.graph();
-        let is_host = graph.is_switch.get(node.index()) == Some(&false);
-        let edge = graph.edges.get(node.index()).filter(|_| is_host);
-        let port = edge.and_then(|ports| ports.get(usize::from(plane)));
-        let Some(port) = port.map(|edge| edge.port) else {
+        let Some(port) = self.port(node, plane) else {
             let message = format!("there is no port {plane} of a host {node}");
             return Err(Error::new(
                 "host",
@@ -186,17 +184,35 @@ impl LiveSimulation {
         Ok(self.world.net.ports()[port as usize].rate)
     }
 
+    /// The port of a host, if there is one.
+    fn port(&self, node: NodeId, plane: u8) -> Option<u32> {
+        let graph = self.world.net.graph();
+        let is_host = graph.is_switch.get(node.index()) == Some(&false);
+        let ports = graph.edges.get(node.index()).filter(|_| is_host)?;
+        ports.get(usize::from(plane)).map(|edge| edge.port)
+    }
+
+    /// Whether a node is a host with such a port.
+    pub fn has_port(&self, node: NodeId, plane: u8) -> bool {
+        self.port(node, plane).is_some()
+    }
+
+    /// The longest round trip between two hosts on an idle fabric.
+    pub fn base_rtt(&self) -> Duration {
+        self.world.hosts.baseline.largest.rtt
+    }
+
     /// The number of a host that is named by its node.
     pub fn host(&self, node: NodeId) -> HostId {
         self.world.hosts.host(node)
     }
 
-    /// Opens a flow of the first tenant that the driver carries beside messages, between ports of two hosts that NICs are attached to.
-    pub fn open(&mut self, tuple: FiveTuple, planes: [u8; 2], class: u8) -> FlowId {
+    /// Opens a flow of a tenant that the driver carries beside messages, between ports of two hosts that NICs are attached to.
+    pub fn open(&mut self, flow: Flow, tenant: TenantId) -> FlowId {
         let World { net, hosts, .. } = &mut *self.world;
         let outside = hosts.outside.as_deref_mut();
         let outside = outside.expect("it was made with the simulation");
-        outside.open(net, Flow::new(tuple, planes, class), TenantId::new(0))
+        outside.open(net, flow, tenant)
     }
 
     /// The present time.
@@ -289,6 +305,25 @@ impl LiveSimulation {
         Ok(())
     }
 
+    /// Takes note of a work request of a program that has ended, whose flow the driver has [opened](Self::open).
+    pub fn record(&mut self, request: &WorkRequest) {
+        let World {
+            net,
+            hosts,
+            profiles,
+            ..
+        } = &mut *self.world;
+        if let Some(outside) = hosts.outside.as_deref_mut() {
+            if request.outcome == Outcome::Completed {
+                outside.ledger.on_placed(request.tenant, request.size);
+            }
+            let again = request.retransmitted.into();
+            outside.ledger.on_retransmitted(request.tenant, again);
+        }
+        let paths = profiles.known_paths(net, request.flow);
+        self.requests.push(net, &hosts.baseline, paths, request);
+    }
+
     /// All data of a message has arrived where that goes.
     pub fn received(&mut self, message: MessageId) {
         self.world.on_message_received(message);
@@ -332,7 +367,9 @@ impl LiveSimulation {
 
     /// What the run leaves behind.
     pub fn into_results(self) -> Results {
-        self.world.into_results()
+        let mut results = self.world.into_results();
+        self.requests.join(&mut results.messages);
+        results
     }
 
     fn outside(&mut self) -> &mut Outside {

@@ -231,12 +231,14 @@ pub enum Outcome {
     RetryExceeded,
     /// Its connection had failed with a message before it.
     Flushed,
+    /// A work request of a program was refused, at its own end or the other one.
+    Refused,
 }
 
 impl Outcome {
     /// Whether its connection gave up, with it or with a message before it.
     pub const fn is_failure(self) -> bool {
-        matches!(self, Self::RetryExceeded | Self::Flushed)
+        matches!(self, Self::RetryExceeded | Self::Flushed | Self::Refused)
     }
 }
 

@@ -16,11 +16,14 @@ mod connection;
 mod frames;
 mod lateness;
 mod live;
+mod partition;
 mod payload;
 mod replay;
+mod roster;
 mod soft_nic;
 
 pub use address::Place;
 pub use lateness::Lateness;
 pub use live::{Counts, Ended, Live};
 pub use replay::Replay;
+pub use roster::places;

@@ -9,17 +9,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration as Wall;
 
 use fairlane_fabric::{
-    Attachment, Control, Ending, FiveTuple, Happening, LiveSimulation, Packet, Progress, Results,
-    Simulation,
+    Attachment, Control, Ending, FiveTuple, Flow, Happening, Kind, LiveSimulation, Outcome, Packet,
+    Progress, Results, Simulation, WorkRequest,
 };
 use fairlane_rings::{Frame, MOST_BYTES, Port, Refused, give, monotonic, precise_sleep, wait};
-use fairlane_scenario::{Error, Loaded};
+use fairlane_scenario::{Error, Loaded, Verb};
+use fairlane_softnic::{Done, WorkEnd, WorkReport};
 use fairlane_units::{Duration, FlowId, HostId, Time};
 use fairlane_wire::Udp;
 
 use crate::address::Place;
 use crate::frames::{self, Frames};
 use crate::lateness::Lateness;
+use crate::roster::{Member, Roster};
 
 /// How long the loop sleeps if nothing is due: so often it looks whether it is to end.
 const IDLE: Wall = Wall::from_millis(100);
@@ -27,6 +29,9 @@ const IDLE: Wall = Wall::from_millis(100);
 const REPORT: u64 = 50_000_000;
 /// How long somebody who has connected may take to say for which address.
 const PATIENCE: Wall = Wall::from_millis(200);
+
+/// Path MTUs of InfiniBand (IBTA 9.4.1).
+const MTUS: [u16; 5] = [256, 512, 1024, 2048, 4096];
 
 /// A fabric whose clock is the real one, but for going slower.
 pub struct Live {
@@ -44,9 +49,12 @@ pub struct Live {
     flows: HashMap<(Ipv4Addr, Ipv4Addr, u16), FlowId>,
     /// By flow that was opened, where its packets come from and go to.
     ways: HashMap<FlowId, (Ipv4Addr, Ipv4Addr)>,
+    roster: Roster,
     frames: Frames,
     counts: Counts,
     lateness: Lateness,
+    /// Whether a packet waits that was sent behind the fabric's time.
+    is_ahead: bool,
 }
 
 /// The port of a program's NIC.
@@ -55,6 +63,7 @@ struct AttachedNic {
     address: Ipv4Addr,
     host: HostId,
     place: Place,
+    member: Member,
 }
 
 /// What became of packets of programs that the fabric doesn't carry.
@@ -74,7 +83,8 @@ impl Live {
     /// The fabric of a scenario's `simulation`, `scale` times slower than real time, to which NICs attach at the socket `path`.
     ///
     /// # Errors
-    /// As [`LiveSimulation::new`]; and if nobody can listen there.
+    /// As [`LiveSimulation::new`] and [`places`](crate::places); if software NICs can't have the scenario's congestion control; and if nobody
+    /// can listen there.
     pub fn new(
         simulation: Simulation,
         loaded: &Loaded,
@@ -89,6 +99,7 @@ impl Live {
             Error::new("socket", message, hint)
         };
         let socket = Socket::bind(path).map_err(failed)?;
+        let roster = Roster::new(&loaded.scenario, sim.base_rtt())?;
         let mtu = sim.nic_settings().transport.mtu.get();
         Ok(Self {
             sim,
@@ -100,9 +111,11 @@ impl Live {
             places: HashMap::new(),
             flows: HashMap::new(),
             ways: HashMap::new(),
+            roster,
             frames: Frames::default(),
             counts: Counts::default(),
             lateness: Lateness::default(),
+            is_ahead: false,
         })
     }
 
@@ -124,7 +137,7 @@ impl Live {
             }
             self.accept();
             let moved = self.take_from_programs();
-            if !moved {
+            if !std::mem::take(&mut self.is_ahead) && !moved {
                 self.sleep();
             }
         }
@@ -137,10 +150,7 @@ impl Live {
 
     /// The real time since the beginning in nanoseconds, and the fabric's.
     fn now(&self) -> (u64, Time) {
-        let real = monotonic().saturating_sub(self.origin);
-        let picoseconds = u128::from(real) * 1_000_000 / u128::from(self.scale);
-        let now = Time::from_ps(u64::try_from(picoseconds).unwrap_or(u64::MAX));
-        (real, now)
+        clock(self.origin, self.scale)
     }
 
     /// Has everything happen in the fabric that is due by now; whether the run has ended.
@@ -207,6 +217,7 @@ impl Live {
                 source_port: self.frames.source_port(attachment),
                 class: packet.class,
                 marked: packet.marked,
+                is_report: false,
             };
             let bytes = self.frames.get(attachment);
             match self.nics[nic].port.sender.send(&frame, bytes) {
@@ -242,7 +253,20 @@ impl Live {
                 self.sim.await_free(host, plane);
                 break;
             }
+            if let Some(sent) = nic.port.receiver.peek_time()
+                && sent > self.sim.now().as_ps()
+                && sent <= clock(self.origin, self.scale).1.as_ps()
+            {
+                // What the fabric does until then comes first.
+                self.is_ahead = true;
+                break;
+            }
             match nic.port.receiver.receive(&mut bytes) {
+                Ok(Some((frame, length))) if frame.is_report => {
+                    if self.record(at, &frame, &bytes[..length]).is_none() {
+                        self.counts.refused += 1;
+                    }
+                }
                 Ok(Some((frame, length))) => {
                     taken = true;
                     let from = nic.address;
@@ -262,6 +286,37 @@ impl Live {
         taken
     }
 
+    /// Takes note of a work request of a program that has ended; `None` if it can't be one.
+    fn record(&mut self, at: usize, frame: &Frame, bytes: &[u8]) -> Option<()> {
+        let report = WorkReport::parse(bytes)?;
+        let (from, to) = (self.nics[at].address, Ipv4Addr::from(frame.peer));
+        let (own, member) = (self.nics[at].place, self.nics[at].member);
+        let other = Place::of(to)?;
+        let is_possible = MTUS.contains(&report.mtu)
+            && report.size.get() <= u32::MAX.into()
+            && report.ended <= self.now().1;
+        if !is_possible {
+            return None;
+        }
+        let flow = self.flow(from, to, frame.source_port, frame.class)?;
+        self.sim.record(&WorkRequest {
+            flow,
+            ends: [own.host, other.host],
+            workload: member.workload,
+            class: frame.class,
+            verb: verb(report.done)?,
+            size: report.size,
+            mtu: report.mtu,
+            is_reliable: report.is_reliable,
+            posted: report.posted,
+            ended: report.ended,
+            outcome: outcome(report.end),
+            retransmitted: report.retransmitted,
+            tenant: member.tenant,
+        });
+        Some(())
+    }
+
     /// Puts a packet of a program on the link of its port; `None` if it can't be one.
     fn inject(&mut self, from: Ipv4Addr, frame: &Frame, bytes: &[u8]) -> Option<()> {
         let to = Ipv4Addr::from(frame.peer);
@@ -269,8 +324,10 @@ impl Live {
         let packet = frames::packet(bytes, flow, frame.class)?;
         let attachment = self.frames.keep(bytes, frame.source_port);
         let injected = self.sim.inject(&packet, attachment);
-        if injected.is_err() {
-            self.frames.forget(attachment);
+        match injected {
+            Ok(()) if packet.kind == Kind::Data => self.sim.ledger().all.data_packets += 1,
+            Ok(()) => {}
+            Err(_) => self.frames.forget(attachment),
         }
         injected.ok()
     }
@@ -280,9 +337,10 @@ impl Live {
         if let Some(&known) = self.flows.get(&(from, to, port)) {
             return Some(known);
         }
-        let own = self.nics.get(*self.places.get(&from)?)?.place;
-        let other = self.nics.get(*self.places.get(&to)?)?.place;
-        if own.host == other.host {
+        let own = self.nics.get(*self.places.get(&from)?)?;
+        let (own, tenant) = (own.place, own.member.tenant);
+        let other = Place::of(to)?;
+        if !self.sim.has_port(other.host, other.plane) || own.host == other.host {
             // No link leads from a host to itself.
             return None;
         }
@@ -292,7 +350,8 @@ impl Live {
             source_port: port,
             destination_port: Udp::ROCE_PORT,
         };
-        let flow = self.sim.open(tuple, [own.plane, other.plane], class);
+        let flow = Flow::new(tuple, [own.plane, other.plane], class);
+        let flow = self.sim.open(flow, tenant);
         self.flows.insert((from, to, port), flow);
         self.ways.insert(flow, (from, to));
         Some(flow)
@@ -322,7 +381,10 @@ impl Live {
         }
         let rate = self.sim.attach(place.host, place.plane);
         let rate = rate.map_err(|error| wrong(&error.message))?;
+        let member = self.roster.member(address);
+        let words = self.roster.words(member);
         let port = give(socket, |shared| {
+            shared.set_text(words);
             shared.set_clock(self.origin, self.scale);
             shared.set_mtu(self.mtu);
             shared.set_rate(rate.as_bps());
@@ -333,6 +395,7 @@ impl Live {
             address,
             host: self.sim.host(place.host),
             place,
+            member,
         });
         self.counts.attached += 1;
         Ok(())
@@ -382,6 +445,35 @@ impl Live {
     fn wall(&self, span: Duration) -> Wall {
         let nanoseconds = u128::from(span.as_ps()) * u128::from(self.scale) / 1_000_000;
         Wall::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+    }
+}
+
+/// The real time since `origin` in nanoseconds, and that of a clock that goes so many thousandths slower.
+fn clock(origin: u64, scale: u64) -> (u64, Time) {
+    let real = monotonic().saturating_sub(origin);
+    let picoseconds = u128::from(real) * 1_000_000 / u128::from(scale);
+    let now = Time::from_ps(u64::try_from(picoseconds).unwrap_or(u64::MAX));
+    (real, now)
+}
+
+/// What a request is in results.
+const fn verb(done: Done) -> Option<Verb> {
+    Some(match done {
+        Done::Send => Verb::Send,
+        Done::Write => Verb::Write,
+        Done::Read => Verb::Read,
+        Done::FetchAdd => Verb::FetchAdd,
+        Done::CompareSwap => Verb::CompareSwap,
+        _ => return None,
+    })
+}
+
+const fn outcome(end: WorkEnd) -> Outcome {
+    match end {
+        WorkEnd::Success => Outcome::Completed,
+        WorkEnd::Flushed => Outcome::Flushed,
+        WorkEnd::RetryExceeded => Outcome::RetryExceeded,
+        WorkEnd::Failed => Outcome::Refused,
     }
 }
 

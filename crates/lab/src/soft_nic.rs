@@ -14,13 +14,12 @@ use fairlane_transport::Config;
 use fairlane_units::{Duration, FlowId, HostId, Time};
 
 use crate::address::Place;
+use crate::partition;
 
 /// Completions that a NIC may have that nobody has taken.
 const COMPLETIONS: u32 = 1 << 16;
 /// Tenants whose tallies say nothing: that of queue pairs whose partition keys aren't listed.
 const UNLISTED: usize = 1;
-/// The bit of a partition key that says that its members are full ones (IBTA 10.9.1).
-const FULL: u32 = 0x8000;
 
 /// A software NIC at a port of a host, and what is known of its queue pairs.
 #[derive(Debug)]
@@ -47,14 +46,6 @@ pub(crate) fn address(end: &FlowEnd) -> Option<IpAddr> {
     place.address().map(IpAddr::V4)
 }
 
-/// The partition key of a tenant, if there are several.
-fn partition(tenants: &[Weighted], tenant: TenantId) -> TenantId {
-    match tenants.len() {
-        0 | 1 => TenantId::new(u32::from(u16::MAX)),
-        _ => TenantId::new(FULL | (tenant.get() + 1)),
-    }
-}
-
 impl SoftNic {
     /// One at an end of flows, of a scenario whose NICs have these settings.
     pub(crate) fn new(
@@ -72,7 +63,7 @@ impl SoftNic {
             let listed = (0..).map(TenantId::new).zip(tenants);
             let listed = listed.map(|(number, tenant)| Tenant {
                 guarantee: tenant.guarantee,
-                ..Tenant::new(partition(tenants, number), tenant.weight)
+                ..Tenant::new(partition::of(tenants, number), tenant.weight)
             });
             settings.tenants = listed.collect();
         }
@@ -100,7 +91,7 @@ impl SoftNic {
         tenants: &[Weighted],
     ) -> Result<QpNumber, Error> {
         let options = QueuePairOptions {
-            partition: partition(tenants, carried.tenant),
+            partition: partition::of(tenants, carried.tenant),
             most_requests: carried.messages,
             most_receives: carried.messages,
             ..QueuePairOptions::new(self.domain, self.queue)

@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fairlane_fabric::metrics::{check, is_lossless};
-use fairlane_fabric::{Control, Simulation};
+use fairlane_fabric::{Control, MessageRecord, Outcome, Simulation};
 use fairlane_lab::{Ended, Live, Place};
 use fairlane_rings::{Frame, MOST_BYTES, Shared, take};
-use fairlane_scenario::{Loaded, parse};
+use fairlane_scenario::{Loaded, Verb, parse};
 use fairlane_softnic::{
     CompletionQueue, Connection, Device, Modify, Operation, QpNumber, QueuePairOptions, Region,
     Rights, SendRequest, Sending, Settings, Sge, Status, Target,
@@ -164,6 +164,22 @@ fn programs_write_through_simulated_switches_beside_simulated_messages() {
     drop(programs);
     let ended = lab.end();
     assert_eq!((ended.counts.attached, ended.counts.refused), (2, 0));
+    let own = |message: &&MessageRecord| message.workload == 1;
+    let rows: Vec<_> = ended.results.messages.iter().filter(own).collect();
+    let [there, back] = rows[..] else {
+        panic!("two work requests: {rows:?}")
+    };
+    for (row, from, to) in [(there, 0, 2), (back, 2, 0)] {
+        assert_eq!((row.source.get(), row.destination.get()), (from, to));
+        assert_eq!((row.verb, row.size.get()), (Verb::Write, LENGTH as u64));
+        assert_eq!((row.outcome, row.class), (Outcome::Completed, 3));
+        // 97 packets of 1024 bytes, each with 82 of headers and gap, 16 more in the first, have left after 85.8 us at 10 Gb/s, and
+        // the last of them has taken another .9 us behind the switch. The one of 672 bytes behind it takes .6 us, links four
+        // times 1 us, the acknowledgement twice 53 ns.
+        let ideal = row.ideal.as_ns();
+        assert!((91_300..91_500).contains(&ideal), "{ideal}");
+        assert!(row.slowdown() >= Some(1.0));
+    }
     // Data both ways over two links each, and acknowledgements.
     assert!(ended.results.totals.transmissions > 4 * LENGTH as u64 / 1024);
     assert!(ended.lateness.count() > 0);
@@ -207,7 +223,10 @@ fn a_program_that_goes_leaves_its_peer_to_fail_and_others_alone() {
         .unwrap();
     assert_eq!(completion.unwrap().status, Status::RetryExceeded);
     drop((one, three, four));
-    lab.end();
+    let messages = lab.end().results.messages;
+    let outcomes = messages.iter().map(|message| message.outcome);
+    let outcomes: Vec<_> = outcomes.collect();
+    assert_eq!(outcomes, [Outcome::Completed, Outcome::RetryExceeded]);
 }
 
 #[test]

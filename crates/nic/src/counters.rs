@@ -109,8 +109,9 @@ impl Ledger {
         }
     }
 
+    /// Payload of a tenant has been placed at its receiver.
     #[inline]
-    pub(crate) fn on_placed(&mut self, tenant: TenantId, placed: Bytes) {
+    pub fn on_placed(&mut self, tenant: TenantId, placed: Bytes) {
         self.all.placed += placed.get();
         if let Some(tally) = self.tallies.get_mut(tenant.index()) {
             tally.placed += placed.get();
@@ -126,13 +127,19 @@ impl Ledger {
         }
     }
 
+    /// A tenant has sent packets more than once.
+    #[inline]
+    pub fn on_retransmitted(&mut self, tenant: TenantId, packets: u64) {
+        self.all.retransmissions += packets;
+        if let Some(tally) = self.tallies.get_mut(tenant.index()) {
+            tally.retransmissions += packets;
+        }
+    }
+
     /// A packet is sent; `retransmitted` says that it isn't for the first time.
     #[inline]
     pub(crate) fn on_packet(&mut self, tenant: TenantId, retransmitted: bool) {
         self.all.data_packets += 1;
-        self.all.retransmissions += u64::from(retransmitted);
-        if let Some(tally) = self.tallies.get_mut(tenant.index()) {
-            tally.retransmissions += u64::from(retransmitted);
-        }
+        self.on_retransmitted(tenant, retransmitted.into());
     }
 }

@@ -16,7 +16,7 @@ use crate::memory::checked;
 use crate::port::{Port, Shared};
 
 /// The byte that the memory comes with: the version of the memory's layout.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Room for a control message with a descriptor.
 const ROOM: usize = 64;
 

@@ -16,8 +16,13 @@ const ORIGIN: usize = 8;
 const SCALE: usize = 16;
 const MTU: usize = 24;
 const RATE: usize = 32;
+/// The length of a text, and where it is.
+const LENGTH: usize = 40;
+const TEXT: usize = 64;
+/// Bytes of the longest text.
+const MOST_TEXT: usize = WORDS - TEXT;
 /// Bytes before the rings.
-const WORDS: usize = 64;
+const WORDS: usize = 4096;
 /// Bytes of all.
 const WHOLE: usize = WORDS + 2 * RING;
 
@@ -54,6 +59,29 @@ impl Shared {
     /// States the rate of the port's link.
     pub fn set_rate(&self, rate: u64) {
         self.0.long(RATE).store(rate, Ordering::Release);
+    }
+
+    /// A line of words for the other end.
+    pub fn text(&self) -> String {
+        let length = self.0.word(LENGTH).load(Ordering::Acquire) as usize;
+        let mut bytes = vec![0; length.min(MOST_TEXT)];
+        self.0.read(TEXT, &mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// States a line of words; of one that is too long, whole words as far as there is room.
+    pub fn set_text(&self, text: &str) {
+        let fits = match text.get(..MOST_TEXT + 1) {
+            None if text.len() <= MOST_TEXT => text,
+            _ => {
+                let most = text.floor_char_boundary(MOST_TEXT);
+                text[..most].rsplit_once(' ').map_or("", |(whole, _)| whole)
+            }
+        };
+        self.0.write(TEXT, fits.as_bytes());
+        self.0
+            .word(LENGTH)
+            .store(fits.len() as u32, Ordering::Release);
     }
 
     /// The clock that both ends have: when it was zero, in nanoseconds of `CLOCK_MONOTONIC`, and how much slower than that it goes, in

@@ -44,6 +44,8 @@ pub struct Frame {
     pub class: u8,
     /// Whether it has been marked.
     pub marked: bool,
+    /// Whether it is no packet, but says what one end has to tell the other.
+    pub is_report: bool,
 }
 
 impl Frame {
@@ -54,6 +56,7 @@ impl Frame {
         bytes[12..14].copy_from_slice(&self.source_port.to_ne_bytes());
         bytes[14..16].copy_from_slice(&length.to_ne_bytes());
         (bytes[16], bytes[17]) = (self.class, u8::from(self.marked));
+        bytes[18] = self.is_report.into();
         bytes
     }
 
@@ -77,6 +80,7 @@ impl Frame {
             w,
             class,
             marked,
+            is_report,
             ..,
         ] = *bytes;
         let frame = Self {
@@ -85,6 +89,7 @@ impl Frame {
             source_port: u16::from_ne_bytes([t, u]),
             class,
             marked: marked != 0,
+            is_report: is_report != 0,
         };
         (frame, usize::from(u16::from_ne_bytes([v, w])))
     }
@@ -213,6 +218,16 @@ impl Receiver {
             head: 0,
             event,
         }
+    }
+
+    /// When the next packet was sent, as its sender says; `None` if there is none.
+    pub fn peek_time(&self) -> Option<u64> {
+        let tail = self.memory.word(self.start + TAIL).load(Ordering::Acquire);
+        let mut time = [0; 8];
+        (tail != self.head).then(|| {
+            self.memory.read(slot(self.start, self.head), &mut time);
+            u64::from_ne_bytes(time)
+        })
     }
 
     /// Takes the next packet, if there is one, with the number of its bytes.

@@ -52,6 +52,7 @@ mod forwarding;
 mod host_set;
 mod inputs;
 mod keypath;
+mod lab;
 mod layout;
 mod load;
 mod locate;

@@ -93,6 +93,29 @@ or_word! {
     }
 }
 
+or_word! {
+    /// A factor, or `"auto"`.
+    auto: f64, "auto", "a number or \"auto\"", {
+        "anyOf": [{ "type": "number", "minimum": 1, "maximum": 1_000_000 }, { "const": "auto" }],
+        "examples": [100, "auto"]
+    };
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        match text {
+            "auto" => Ok(None),
+            _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+        }
+    }
+
+    fn visit_f64<E: de::Error>(self, factor: f64) -> Result<Self::Value, E> {
+        Ok(Some(factor))
+    }
+
+    fn visit_i64<E: de::Error>(self, factor: i64) -> Result<Self::Value, E> {
+        Ok(Some(factor as f64))
+    }
+}
+
 /// Whether a count is one, as it is where it is left out.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 pub(crate) const fn is_one(count: &u32) -> bool {

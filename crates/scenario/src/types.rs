@@ -18,6 +18,7 @@ pub use crate::congestion::{BaseRtt, Congestion, CongestionOverride, Notificatio
 pub use crate::faults::{Faults, LinkFault, PauseFault, SlowLink};
 pub use crate::forwarding::{FlowletParameters, Forwarding, IofdParameters, Switch};
 pub use crate::host_set::HostSet;
+pub use crate::lab::{Lab, LabAction, LabFault, LabProgram};
 pub use crate::multipath::{Connections, Multipath, NextPorts, PathCosts, Plan, Twins};
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
 pub use crate::profile::Profile;
@@ -73,6 +74,9 @@ section! {
         tenant: Vec<Tenant> => table,
         /// What a tenant does to take more than its share; left out, all are honest.
         attack: Option<Attack> => table,
+        /// Real programs at hosts, for `fairlane lab`; left out, none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lab: Option<Lab> => table,
         /// What the hosts send.
         workload: Vec<Workload> => table,
     }

@@ -8,6 +8,7 @@ mod classes;
 mod common;
 mod controls;
 mod forwarding;
+mod lab;
 mod mistakes;
 mod multipath;
 mod names;

@@ -11,6 +11,7 @@ use fairlane_units::{Rate, Time};
 
 use crate::batch::Batch;
 use crate::error::Error;
+use crate::report::{Destination, WorkReport};
 use crate::socket::{DATAGRAMS, Datagram, Sender};
 
 /// A device's end of a port.
@@ -63,6 +64,11 @@ impl Attached {
     pub(crate) fn rate(&self) -> Option<Rate> {
         let rate = Rate::from_bps(self.port.shared.rate());
         Some(rate).filter(|rate| !rate.is_zero())
+    }
+
+    /// Settings that the network has for its NICs, as [words](crate::Settings::set).
+    pub(crate) fn text(&self) -> String {
+        self.port.shared.text()
     }
 
     /// The largest path MTU that the network carries.
@@ -127,6 +133,26 @@ impl Attached {
         }
     }
 
+    /// Tells of requests that have ended, as far as there is room.
+    pub(crate) fn report(&mut self, reports: &mut Vec<(Destination, WorkReport)>) {
+        let mut told = 0;
+        for (destination, report) in reports.iter() {
+            let frame = Frame {
+                time: report.ended.as_ps(),
+                peer: destination.peer.octets(),
+                source_port: self.ports[destination.socket],
+                class: destination.class,
+                is_report: true,
+                ..Frame::default()
+            };
+            match self.port.sender.send(&frame, &report.emit()) {
+                Err(Refused::Full) => break,
+                Ok(()) | Err(_) => told += 1,
+            }
+        }
+        reports.drain(..told);
+    }
+
     /// Hands the packets of a batch over, one by one.
     ///
     /// # Errors
@@ -140,7 +166,7 @@ impl Attached {
             peer: peer.octets(),
             source_port: batch.way.port,
             class: batch.way.class,
-            marked: false,
+            ..Frame::default()
         };
         for (at, bytes) in batch.bytes().chunks(batch.segment).enumerate() {
             match self.port.sender.send(&frame, bytes) {

@@ -8,6 +8,7 @@ use fairlane_units::Time;
 use crate::attached::Attached;
 use crate::batch::Batches;
 use crate::clock::Clock;
+use crate::report::{Destination, WorkReport};
 use crate::socket::{Datagram, Receiver, Sender};
 
 /// What carries packets.
@@ -93,6 +94,14 @@ impl Carrier {
         match self {
             Self::Sockets { receiver, .. } => receiver.datagram(at),
             Self::Port(port) => port.datagram(at),
+        }
+    }
+
+    /// Tells who carries packets of requests that have ended.
+    pub(crate) fn report(&mut self, reports: &mut Vec<(Destination, WorkReport)>) {
+        match self {
+            Self::Sockets { .. } => reports.clear(),
+            Self::Port(port) => port.report(reports),
         }
     }
 

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fairlane_transport::State;
-use fairlane_units::{Bytes, QpNumber, Rate};
+use fairlane_units::{Bytes, QpNumber, Rate, TenantId};
 
 use crate::attached::Attached;
 use crate::batch::Batches;
@@ -73,6 +73,7 @@ impl Device {
             settings.line_rate = port.rate().unwrap_or(settings.line_rate);
             // Its switches see each packet, whose time has a meaning.
             settings.burst = fairlane_units::Duration::ZERO;
+            settings.hear(&port.text())?;
         }
         let engine = Engine::new(
             &settings,
@@ -134,6 +135,11 @@ impl Device {
         let mut seen = std::collections::BTreeSet::new();
         addresses.retain(|address| seen.insert(*address));
         addresses
+    }
+
+    /// The port's table of partition keys.
+    pub fn partitions(&self) -> Vec<TenantId> {
+        self.shared.lock().engine.settings.partitions()
     }
 
     /// The rate of its link.
@@ -570,6 +576,7 @@ impl Drop for Device {
         if let Some(stat_server) = self.stat_server.take() {
             stat_server.close();
         }
+        self.shared.lock().report();
         self.shared.closing.store(true, Ordering::Release);
         self.shared.waker.raise();
         if let Some(thread) = self.thread.take() {

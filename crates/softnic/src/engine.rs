@@ -19,6 +19,7 @@ use crate::limits::{self, Limits, MOST};
 use crate::number;
 use crate::queue_pair::{QueuePair, QueuePairOptions};
 use crate::receives::{ReceiveQueue, SharedQueue};
+use crate::report::{Destination, WorkReport};
 use crate::settings::Settings;
 use crate::slots::Slots;
 use crate::tenants::{self, Partitions};
@@ -101,6 +102,8 @@ pub(crate) struct Engine {
     touched: Vec<u32>,
     /// Whether a completion has found no room since queue pairs were looked at.
     overrun: bool,
+    /// Requests that have ended, if somebody is to be told.
+    pub(crate) reports: Option<Vec<(Destination, WorkReport)>>,
     /// What goes wrong with requests and queues on purpose.
     pub(crate) faults: Option<Box<Faults>>,
 }
@@ -195,6 +198,7 @@ impl Engine {
             reads: 0,
             touched: Vec::new(),
             overrun: false,
+            reports: settings.lab.is_some().then(Vec::new),
             faults: None,
         })
     }

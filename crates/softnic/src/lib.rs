@@ -108,6 +108,7 @@ mod prefix;
 mod progress;
 mod queue_pair;
 mod receives;
+mod report;
 mod rights;
 mod round_trips;
 #[cfg(feature = "testing")]
@@ -140,6 +141,7 @@ pub use limits::Limits;
 pub use port_speed::PortSpeed;
 pub use queue_pair::{Adjustment, Attributes, Connection, Modify, QueuePairOptions, Sending};
 pub use receives::{SharedAttributes, SharedQueue};
+pub use report::{WorkEnd, WorkReport};
 pub use rights::Rights;
 #[cfg(feature = "testing")]
 pub use sandbox::Sandbox;

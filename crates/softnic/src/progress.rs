@@ -450,10 +450,18 @@ impl Inner {
         }
     }
 
+    /// Tells a lab of requests that have ended.
+    pub(crate) fn report(&mut self) {
+        if let Some(reports) = &mut self.engine.reports {
+            self.carrier.report(reports);
+        }
+    }
+
     /// Sends batches until there are none or a socket has no room.
     fn flush(&mut self, clock: &Clock) {
         let (mut sent, mut cannot_cut) = (0, false);
         self.retry_at = None;
+        self.report();
         if self.port.is_cut() {
             sent = self.batches.all().len();
         }

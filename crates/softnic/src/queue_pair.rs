@@ -12,11 +12,13 @@ use fairlane_wire::Bth;
 use crate::completion::CompletionQueue;
 use crate::counters::Counters;
 use crate::keys::Domain;
+use crate::number;
 use crate::receives::SharedQueue;
+use crate::report::Destination;
 use crate::rights::Rights;
 use crate::round_trips::RoundTrips;
 use crate::slots::Slots;
-use crate::work::Work;
+use crate::work::{Operation, Work};
 
 /// What a queue pair is made with.
 #[derive(Clone, Debug)]
@@ -250,6 +252,8 @@ pub(crate) struct QueuePair {
     pub(crate) pending_mark: bool,
     /// Bytes that it has in flight, as they were counted last.
     pub(crate) in_flight: u64,
+    /// Packets sent more than once, as far as a lab was told of them.
+    pub(crate) reported: u64,
     /// What it has counted; acknowledgement timeouts only of times before it was reset.
     pub(crate) counters: Counters,
 }
@@ -293,6 +297,7 @@ impl QueuePair {
             timeouts: 0,
             pending_mark: false,
             in_flight: 0,
+            reported: 0,
             counters: Counters::default(),
         }
     }
@@ -321,6 +326,22 @@ impl QueuePair {
         match asked & PRIVILEGED {
             0 => asked,
             _ => self.options.queue_key,
+        }
+    }
+
+    /// Where such a request of a program goes, if it has an IPv4 address; those of connection managers have none.
+    pub(crate) fn destination(&self, operation: &Operation) -> Option<Destination> {
+        let peer = match operation {
+            Operation::Datagram { address, .. } => *address,
+            _ => self.peer.address,
+        };
+        match peer {
+            IpAddr::V4(peer) if self.number != number::MANAGEMENT => Some(Destination {
+                peer,
+                socket: self.socket,
+                class: self.peer.class,
+            }),
+            _ => None,
         }
     }
 

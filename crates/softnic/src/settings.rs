@@ -2,6 +2,7 @@
 
 mod words;
 
+use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use fairlane_congestion::{Algorithm, Params, dasr};
 use fairlane_units::{Bytes, Duration, Rate, TenantId};
 use fairlane_wire::Bth;
 
+use crate::error::Error;
 use crate::icrc::IcrcMode;
 use crate::tenants::Tenant;
 
@@ -53,19 +55,29 @@ pub struct Settings {
     pub name: String,
     /// Whether processes of the same user, and of root, may [ask](crate::stat) for its counters. It takes a thread.
     pub stat: bool,
+    /// The partition key that comes first in the port's table, and which most programs have.
+    pub partition: TenantId,
     /// Where a lab listens that carries packets, instead of sockets.
     pub lab: Option<PathBuf>,
+    /// [Words](Self::set) that change what the lab says.
+    pub beside_lab: String,
     /// The folder of [`sysfs`](crate::sysfs) that its counters are added to. It takes a thread.
     pub sysfs: Option<PathBuf>,
 }
 
 impl Settings {
-    /// The port's table of partition keys: that of the default partition, then those of tenants.
+    /// The port's table of partition keys: the usual one, then those of tenants.
     pub fn partitions(&self) -> Vec<TenantId> {
         let keys = self.tenants.iter().map(|tenant| tenant.partition);
-        std::iter::once(Bth::DEFAULT_PARTITION)
-            .chain(keys)
-            .collect()
+        std::iter::once(self.partition).chain(keys).collect()
+    }
+
+    /// Takes over what a lab says, and what stands beside that.
+    pub(crate) fn hear(&mut self, lab: &str) -> Result<(), Error> {
+        let own = std::mem::take(&mut self.beside_lab);
+        let said = self.set(lab).and_then(|()| self.set(&own));
+        let path = self.lab.clone().unwrap_or_default();
+        said.map_err(|wrong| Error::Attach(path, io::Error::other(wrong.message)))
     }
 
     /// The usual values, with DCQCN if it is in the list of algorithms.
@@ -90,7 +102,9 @@ impl Settings {
             thread: true,
             name: "fairlane0".to_owned(),
             stat: true,
+            partition: Bth::DEFAULT_PARTITION,
             lab: None,
+            beside_lab: String::new(),
             sysfs: None,
         }
     }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use fairlane_transport::{Operation as Asked, Remote, Status};
-use fairlane_units::QpNumber;
+use fairlane_units::{QpNumber, Time};
 
 use crate::keys::{Binding, Region};
 
@@ -201,6 +201,8 @@ pub(crate) struct Work {
     pub(crate) request: SendRequest,
     /// The slot of its queue pair.
     pub(crate) pair: u32,
+    /// When it was posted.
+    pub(crate) posted: Time,
     /// Bytes handed to the NIC: READs go in parts.
     pub(crate) handed: u64,
     /// Parts handed to the NIC that haven't ended.

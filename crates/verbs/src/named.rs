@@ -12,15 +12,18 @@ fn refuse(variable: &str, wrong: &Mistake) -> Errno {
     Errno::INVALID
 }
 
+/// Words of settings that the environment has.
+pub(crate) fn words() -> String {
+    let text = std::env::var_os(Settings::VARIABLE).unwrap_or_default();
+    text.to_string_lossy().into_owned()
+}
+
 /// Changes what the environment names of settings.
 ///
 /// # Errors
 /// If it isn't understood: tenants would have other shares than was meant.
 pub(crate) fn apply(settings: &mut Settings) -> Result<(), Errno> {
-    let Some(text) = std::env::var_os(Settings::VARIABLE) else {
-        return Ok(());
-    };
-    let line = text.to_string_lossy();
+    let line = words();
     (settings.set(&line)).map_err(|wrong| refuse(Settings::VARIABLE, &wrong))?;
     if !line.trim().is_empty() {
         note(&format!("settings: {line}"));

@@ -58,8 +58,10 @@ impl Nic {
         named::apply(&mut settings)?;
         name.clone_into(&mut settings.name);
         settings.lab = std::env::var_os(Settings::LAB).map(Into::into);
+        if settings.lab.is_some() {
+            settings.beside_lab = named::words();
+        }
         settings.sysfs = std::env::var_os(sysfs::VARIABLE).map(Into::into);
-        let partitions = settings.partitions();
         let device = Device::open(settings).map_err(|error| {
             say(&error.to_string());
             Errno::from(error)
@@ -75,8 +77,8 @@ impl Nic {
             choice.why
         ));
         let nic = Arc::new(Self {
+            partitions: device.partitions(),
             device,
-            partitions,
             queues: Table::default(),
             shared: Table::default(),
             pairs: Table::default(),

@@ -38,6 +38,7 @@ pub fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Unfinished => "unfinished",
         Outcome::RetryExceeded => "retry-exceeded",
         Outcome::Flushed => "flushed",
+        Outcome::Refused => "refused",
     }
 }
 

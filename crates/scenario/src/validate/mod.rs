@@ -8,6 +8,7 @@ mod controls;
 mod faults;
 mod graph;
 mod guarantees;
+mod lab;
 mod multipath;
 mod nic;
 mod ns3;
@@ -72,6 +73,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     verbs::check(&subject)?;
     multipath::check(&subject)?;
     connections::check(&subject)?;
+    lab::check(&subject)?;
     attack::check(&subject)
 }
 

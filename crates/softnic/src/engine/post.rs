@@ -16,6 +16,7 @@ use crate::faults::Faults;
 use crate::number;
 use crate::queue_pair::QueuePair;
 use crate::receives::{Posted, SharedQueue};
+use crate::report::WorkReport;
 use crate::rights::Rights;
 use crate::work::{Operation, PartId, READ_PART, ReceiveRequest, SendRequest, Work};
 
@@ -44,6 +45,7 @@ impl Engine {
             let work = Work {
                 request,
                 pair: slot,
+                posted: self.clock,
                 handed: 0,
                 parts: 0,
                 failed: None,
@@ -201,6 +203,24 @@ impl Engine {
         };
         for counters in [&mut self.counters, &mut pair.counters] {
             counters.rdma_sends += u64::from(done == Done::Send);
+        }
+        if let Some(reports) = &mut self.reports
+            && let Some(destination) = pair.destination(&work.request.operation)
+            && WorkReport::tells_of(done)
+        {
+            let again = pair.counters.completer_retry_err;
+            let report = WorkReport {
+                done,
+                end: status.into(),
+                size: Bytes::new(work.request.length()),
+                posted: work.posted,
+                ended: self.clock.max(work.posted),
+                mtu: pair.config.mtu.get() as u16,
+                is_reliable: pair.config.service.is_reliable(),
+                retransmitted: (again - pair.reported) as u32,
+            };
+            pair.reported = again;
+            reports.push((destination, report));
         }
         if !work.request.signaled && status == Status::Success {
             return;

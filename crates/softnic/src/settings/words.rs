@@ -12,11 +12,12 @@ use super::Settings;
 use crate::tenants::Tenant;
 
 /// Words that there are.
-const WORDS: [&str; 7] = [
+const WORDS: [&str; 8] = [
     "congestion",
     "scope",
     "dasr",
     "tenants",
+    "partition",
     "line_rate",
     "base_rtt",
     "burst",
@@ -56,6 +57,11 @@ impl Settings {
                 "scope" => self.scope = one_of(name, value, &Scope::ALL)?,
                 "dasr" => self.dasr = dasr::Params::of(one_of(name, value, &dasr::Mode::ALL)?),
                 "tenants" => self.tenants = tenants(value)?,
+                "partition" => {
+                    let expected = "a partition key such as 0x8001";
+                    let key = partition(value);
+                    self.partition = key.ok_or_else(|| mistake(name, value, expected))?;
+                }
                 "line_rate" => {
                     let rate = number(name, value, "a rate such as 10Gbps")?;
                     let is_rate = |rate: &Rate| !rate.is_zero();
@@ -85,19 +91,24 @@ fn tenants(value: &str) -> Result<Vec<Tenant>, Mistake> {
     let wrong = || mistake("tenants", value, expected);
     let read = |text: &str| -> Option<Tenant> {
         let mut parts = text.split(':');
-        let (key, weight) = (parts.next()?, parts.next()?.parse().ok()?);
-        let key = match key.strip_prefix("0x") {
-            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-            None => key.parse().ok()?,
-        };
+        let (key, weight) = (partition(parts.next()?)?, parts.next()?.parse().ok()?);
         let guarantee = parts.next().map(str::parse::<Rate>).transpose().ok()?;
         parts.next().is_none().then(|| Tenant {
             guarantee,
-            ..Tenant::new(TenantId::new(key), weight)
+            ..Tenant::new(key, weight)
         })
     };
     let all = value.split(',').map(|text| read(text).ok_or_else(wrong));
     all.collect()
+}
+
+/// A partition key, in decimal or, behind 0x, hexadecimal digits.
+fn partition(text: &str) -> Option<TenantId> {
+    let key = match text.strip_prefix("0x") {
+        Some(digits) => u16::from_str_radix(digits, 16).ok()?,
+        None => text.parse().ok()?,
+    };
+    Some(TenantId::new(key.into()))
 }
 
 /// The one of a list that has this name.
@@ -132,7 +143,8 @@ mod tests {
     #[test]
     fn words_change_what_they_name() {
         let mut own = settings();
-        let line = "congestion=swift scope=tenant dasr=count tenants=0x8001:3,2:0.5:1Gbps line_rate=25Gbps base_rtt=1ms burst=5us";
+        let line = "congestion=swift scope=tenant dasr=count tenants=0x8001:3,2:0.5:1Gbps line_rate=25Gbps base_rtt=1ms burst=5us \
+            partition=0x8001";
         own.set(line).unwrap();
         assert_eq!(own.congestion.algorithm().to_string(), "swift");
         assert_eq!(
@@ -151,6 +163,7 @@ mod tests {
             (own.base_rtt, own.burst),
             (Duration::from_ms(1), Duration::from_us(5))
         );
+        assert_eq!(own.partitions()[0].get(), 0x8001);
         own.set("").unwrap();
         assert_eq!(own.line_rate, Rate::from_gbps(25));
     }
@@ -180,6 +193,7 @@ mod tests {
             ),
             ("tenants=1:2:3Gbps:4", "expected partition keys"),
             ("tenants=", "expected partition keys"),
+            ("partition=0x18001", "expected a partition key"),
         ];
         for (line, expected) in wrong {
             let error = settings().set(line).unwrap_err();

@@ -1,0 +1,132 @@
+//! Who a lab's programs are: their addresses, tenants and settings.
+
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+
+use fairlane_congestion::scope::Scope;
+use fairlane_scenario::{Error, Lab, Scenario};
+use fairlane_units::{Duration, NodeId, TenantId};
+
+use crate::address::Place;
+use crate::partition;
+
+/// What is known of a program beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) tenant: TenantId,
+    /// Its number among what posts messages: behind workloads.
+    pub(crate) workload: u32,
+}
+
+/// Programs by the addresses of their NICs.
+#[derive(Debug)]
+pub(crate) struct Roster {
+    members: HashMap<Ipv4Addr, Member>,
+    /// Who attaches without being one of them.
+    other: Member,
+    /// Settings of NICs by tenant.
+    words: Vec<String>,
+}
+
+/// Where the NICs of a lab's programs are: those of a host in the order of the scenario.
+///
+/// # Errors
+/// If a host has more programs than addresses, or no address.
+pub fn places(lab: &Lab) -> Result<Vec<Place>, Error> {
+    let mut counts: HashMap<u32, u8> = HashMap::new();
+    let place = |(index, host): (usize, u32)| {
+        let count = counts.entry(host).or_default();
+        let place = Place {
+            host: NodeId::new(host),
+            plane: 0,
+            program: *count,
+        };
+        *count = count.saturating_add(1);
+        place.address().map(|_| place).ok_or_else(|| {
+            let at = format!("lab.program[{index}].host");
+            let message = format!("is {host}, which has no address for this program");
+            let hint = "up to 30 programs of a host have one, and hosts below 65535";
+            Error::new(at, message, hint)
+        })
+    };
+    let hosts = lab.program.iter().map(|program| program.host);
+    hosts.enumerate().map(place).collect()
+}
+
+impl Roster {
+    /// Programs of a scenario on a fabric with this base round trip.
+    ///
+    /// # Errors
+    /// As [`places`]; and if software NICs can't have the scenario's congestion control.
+    pub(crate) fn new(scenario: &Scenario, base_rtt: Duration) -> Result<Self, Error> {
+        let tenants = scenario.tenants();
+        let number = |name: Option<&str>| {
+            let found = tenants
+                .iter()
+                .position(|tenant| name.is_none_or(|name| tenant.name == name));
+            TenantId::new(found.unwrap_or(0) as u32)
+        };
+        let first = scenario.workload.len() as u32;
+        let lab = scenario.lab.clone().unwrap_or_default();
+        let programs = (first..).zip(&lab.program).zip(places(&lab)?);
+        let members = programs.filter_map(|((workload, program), place)| {
+            let tenant = number(program.tenant.as_deref());
+            Some((place.address()?, Member { tenant, workload }))
+        });
+        let words =
+            (0..tenants.len() as u32).map(|own| words(scenario, TenantId::new(own), base_rtt));
+        Ok(Self {
+            members: members.collect(),
+            other: Member {
+                tenant: number(None),
+                workload: first + lab.program.len() as u32,
+            },
+            words: words.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Who has an address.
+    pub(crate) fn member(&self, address: Ipv4Addr) -> Member {
+        self.members.get(&address).copied().unwrap_or(self.other)
+    }
+
+    /// Settings of a member's NIC.
+    pub(crate) fn words(&self, member: Member) -> &str {
+        &self.words[member.tenant.index()]
+    }
+}
+
+/// Settings of a tenant's NICs, in words of software NICs.
+fn words(scenario: &Scenario, own: TenantId, base_rtt: Duration) -> Result<String, Error> {
+    let congestion = &scenario.congestion;
+    let algorithm = match congestion.scope {
+        Scope::None => "fixed",
+        _ => congestion.algorithm.name(),
+    };
+    if congestion.scope != Scope::None && congestion.algorithm.needs().telemetry {
+        let message = format!("is \"{algorithm}\", whose telemetry software NICs don't take yet");
+        let hint = "choose \"dcqcn\", \"dctcp\", \"swift\" or another without telemetry";
+        return Err(Error::new("congestion.algorithm", message, hint));
+    }
+    let mode = congestion.dasr.mode;
+    let mut words = format!(
+        "congestion={algorithm} scope={} dasr={mode} base_rtt={base_rtt}",
+        congestion.scope
+    );
+    let tenants = scenario.tenants();
+    if tenants.len() > 1 {
+        let key = |number| partition::of(&tenants, number).get();
+        let one = |(number, tenant): (u32, &fairlane_scenario::Tenant)| {
+            let guarantee = tenant.guarantee.map(|rate| format!(":{rate}"));
+            let guarantee = guarantee.unwrap_or_default();
+            format!(
+                "{}:{}{guarantee}",
+                key(TenantId::new(number)),
+                tenant.weight
+            )
+        };
+        let all: Vec<String> = (0..).zip(&tenants).map(one).collect();
+        words += &format!(" tenants={} partition={}", all.join(","), key(own));
+    }
+    Ok(words)
+}
