@@ -161,10 +161,11 @@ pub(crate) struct Lab {
     pub(crate) scenario: Scenario,
     #[command(flatten)]
     pub(crate) output: Output,
-    /// Hosts whose messages software NICs carry, such as 0-7,12; those of others are simulated
-    #[arg(long, value_name = "HOSTS", default_value = "all")]
-    pub(crate) real: String,
-    /// Run in real time, so many times slower, for programs of `fairlane exec --lab` at its hosts
+    /// Hosts whose messages software NICs carry, such as 0-7,12, instead of all; those of others are simulated
+    #[arg(long, value_name = "HOSTS")]
+    pub(crate) real: Option<String>,
+    /// Run in real time, so many times slower, for programs at its hosts: those of [lab], and of `fairlane exec --lab`; left out, as
+    /// [lab] says
     #[arg(long, value_name = "N", conflicts_with = "real", value_parser = scale)]
     pub(crate) scale: Option<f64>,
 }

@@ -122,6 +122,12 @@ pub(crate) fn lab(loaded: &Loaded, scale: f64, socket: &Path) -> Result<Live, Fa
     Ok(Live::new(simulation, loaded, scale, socket)?)
 }
 
+/// How many times slower a scenario's fabric must be for its programs on this machine.
+pub(crate) fn scale(loaded: &Loaded) -> Result<f64, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(fairlane_lab::scale(loaded, cores)?)
+}
+
 /// Builds a scenario, and its attack if it has one, as a run does before it starts.
 pub(crate) fn build(loaded: &Loaded) -> Result<(), Failure> {
     Plan::new(loaded)?.simulation()?;

@@ -51,6 +51,11 @@ impl Prepared {
         Ok(())
     }
 
+    /// Where results are written before they are complete.
+    pub(crate) fn path(&self) -> &Path {
+        self.staging.path()
+    }
+
     /// Whether the run goes on.
     pub(crate) fn control(&self) -> Control {
         match self.interrupt.arrived() {

@@ -122,6 +122,36 @@ macro_rules! define {
             }
         }
 
+        #[cfg(feature = "serde")]
+        impl Params {
+            /// Writes the parameters as the table of a scenario has them.
+            ///
+            /// # Errors
+            /// As `serializer` does.
+            pub fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(config) => serde::Serialize::serialize(&**config, serializer),)*
+                }
+            }
+
+            /// Reads parameters of an algorithm.
+            ///
+            /// # Errors
+            /// As `deserializer` does, and for keys that the algorithm hasn't.
+            pub fn deserialize<'de, D: serde::Deserializer<'de>>(
+                algorithm: Algorithm,
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                Ok(match algorithm {
+                    $(Algorithm::$variant => {
+                        let config: crate::$module::Config =
+                            serde::Deserialize::deserialize(deserializer)?;
+                        config.into()
+                    })*
+                })
+            }
+        }
+
         $(impl From<crate::$module::Config> for Params {
             fn from(config: crate::$module::Config) -> Self {
                 Self::$variant(Arc::new(config))

@@ -61,6 +61,21 @@ pub enum Rule {
     },
 }
 
+impl Rule {
+    /// Whether the value is what it may be.
+    pub fn is_met(&self) -> bool {
+        match *self {
+            Self::Within { value, low, high } => (low..=high).contains(&value),
+            Self::Count { value, low, high } => (low..=high).contains(&value),
+            Self::Share(value) => value > 0.0 && value <= 1.0,
+            Self::Rate(value) | Self::Floor(value) => !value.is_zero(),
+            Self::Period(value) => !value.is_zero(),
+            Self::Step(_) | Self::Span(_) => true,
+            Self::Holds { holds, .. } => holds,
+        }
+    }
+}
+
 impl Limit {
     /// `key` is a number from `low` to `high`.
     pub const fn within(key: &'static str, value: f64, low: f64, high: f64) -> Self {

@@ -20,6 +20,7 @@ mod partition;
 mod payload;
 mod replay;
 mod roster;
+mod scale;
 mod soft_nic;
 
 pub use address::Place;
@@ -27,3 +28,4 @@ pub use lateness::Lateness;
 pub use live::{Counts, Ended, Live};
 pub use replay::Replay;
 pub use roster::places;
+pub use scale::scale;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
 use fairlane_congestion::scope::Scope;
-use fairlane_scenario::{Error, Lab, Scenario};
+use fairlane_scenario::{Error, Lab, Notification, Scenario};
 use fairlane_units::{Duration, NodeId, TenantId};
 
 use crate::address::Place;
@@ -108,10 +108,24 @@ fn words(scenario: &Scenario, own: TenantId, base_rtt: Duration) -> Result<Strin
         let hint = "choose \"dcqcn\", \"dctcp\", \"swift\" or another without telemetry";
         return Err(Error::new("congestion.algorithm", message, hint));
     }
-    let mode = congestion.dasr.mode;
+    let parameters = match congestion.scope {
+        Scope::None => Vec::new(),
+        _ => {
+            let mut parameters = Vec::new();
+            let mut writer = serde_json::Serializer::new(&mut parameters);
+            let written = congestion.params().serialize(&mut writer);
+            written.map_err(|error| Error::new("congestion", error.to_string(), "report it"))?;
+            parameters
+        }
+    };
+    let parameters = String::from_utf8_lossy(&parameters);
+    let cnps = match congestion.notification {
+        Notification::Cnp => congestion.cnp_interval.to_string(),
+        Notification::Ack => "never".into(),
+    };
     let mut words = format!(
-        "congestion={algorithm} scope={} dasr={mode} base_rtt={base_rtt}",
-        congestion.scope
+        "congestion={algorithm}{parameters} cnp_interval={cnps} ack_interval={} scope={} dasr={} base_rtt={base_rtt}",
+        scenario.transport.ack_interval, congestion.scope, congestion.dasr.mode
     );
     let tenants = scenario.tenants();
     if tenants.len() > 1 {

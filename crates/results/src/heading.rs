@@ -25,7 +25,9 @@ impl Words {
             ),
             None => workload(loaded, number),
         });
-        let parts: Vec<_> = parts.collect();
+        let programs = scenario.lab.iter().flat_map(|lab| &lab.program);
+        let programs = programs.map(|program| format!("program {}", program.name));
+        let parts: Vec<_> = parts.chain(programs).collect();
         Self {
             congestion: scenario.of_controls(|control| control.title().into()),
             topology: topology(&scenario.topology),

@@ -64,6 +64,9 @@ impl Scenario {
                 found.push(one);
             }
         }
+        if found.is_empty() {
+            found.push(what(&self.congestion));
+        }
         found.join(", ")
     }
 

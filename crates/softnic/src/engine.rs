@@ -49,17 +49,12 @@ use window::Window;
 /// The port of the NIC that everything leaves by.
 pub(crate) const PORT: u8 = 0;
 
-/// Shortest time between two CNPs of a queue pair (DCQCN, SIGCOMM 2015, section 3.1).
-const CNP_INTERVAL: Duration = Duration::from_us(50);
 /// What a queue pair sends before others do: the packets of a batch at the largest path MTU. The gap is longer than a packet takes
 /// at the rates that queue pairs begin with.
 const QUANTUM: Quantum = Quantum {
     packets: 16,
     gap: Duration::from_us(1),
 };
-/// Every how many packets of a message an acknowledgement is asked for; its last one asks for one, too.
-const ACK_INTERVAL: u32 = 16;
-
 /// Everything of a device but its sockets.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -548,9 +543,9 @@ fn nic_settings(settings: &Settings) -> fairlane_nic::Settings {
     own.params = settings.congestion.clone();
     own.scope = settings.scope;
     // Whatever this end does, the other one may need them.
-    own.cnp_interval = Some(CNP_INTERVAL);
+    own.cnp_interval = settings.cnp_interval;
     own.quantum = QUANTUM;
-    own.transport.ack_interval = ACK_INTERVAL;
+    own.transport.ack_interval = settings.ack_interval;
     own.dasr = own.tenant.apportioning(settings.scope, &settings.dasr);
     own
 }

@@ -15,6 +15,11 @@ use crate::error::Error;
 use crate::icrc::IcrcMode;
 use crate::tenants::Tenant;
 
+/// Shortest time between two CNPs of a queue pair (DCQCN, SIGCOMM 2015, section 3.1).
+const CNP_INTERVAL: Duration = Duration::from_us(50);
+/// Every how many packets of a message an acknowledgement is asked for: that of a batch at the largest path MTU.
+const ACK_INTERVAL: u32 = 16;
+
 /// What a device is opened with.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -24,6 +29,10 @@ pub struct Settings {
     pub process: u8,
     /// The congestion control of queue pairs: any but those that need the telemetry of switches.
     pub congestion: Params,
+    /// Shortest time between two CNPs of a queue pair; `None` has acknowledgements return marks instead.
+    pub cnp_interval: Option<Duration>,
+    /// Every how many packets of a message an acknowledgement is asked for; its last one asks for one, too.
+    pub ack_interval: u32,
     /// Which queue pairs share congestion control. Only under scope `tenant` do [`tenants`](Self::tenants) take turns.
     pub scope: Scope,
     /// Whether and how receivers divide their links among senders that know Fairlane's headers; under scope `tenant` they do.
@@ -87,6 +96,8 @@ impl Settings {
             address,
             process: 0,
             congestion: algorithm.map_or_else(Params::uncontrolled, Params::new),
+            cnp_interval: Some(CNP_INTERVAL),
+            ack_interval: ACK_INTERVAL,
             scope: Scope::Qp,
             dasr: dasr::Params::default(),
             tenants: Vec::new(),

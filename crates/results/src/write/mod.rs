@@ -39,6 +39,7 @@ pub const NAMES: &[&str] = &[
     "paths.csv",
     "collectives.csv",
     "collectives.parquet",
+    "programs",
     "report.html",
 ];
 

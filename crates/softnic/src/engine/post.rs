@@ -456,6 +456,7 @@ mod tests {
         let mut work = Work {
             request,
             pair: 0,
+            posted: Time::ZERO,
             handed: 0,
             parts: 0,
             failed: None,

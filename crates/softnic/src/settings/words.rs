@@ -12,8 +12,10 @@ use super::Settings;
 use crate::tenants::Tenant;
 
 /// Words that there are.
-const WORDS: [&str; 8] = [
+const WORDS: [&str; 10] = [
     "congestion",
+    "cnp_interval",
+    "ack_interval",
     "scope",
     "dasr",
     "tenants",
@@ -53,7 +55,16 @@ impl Settings {
             }
             seen.push(name);
             match name {
-                "congestion" => self.congestion = Params::new(one_of(name, value, &algorithms())?),
+                "congestion" => self.congestion = controller(value)?,
+                "cnp_interval" => {
+                    let interval = || number(name, value, "a time such as 50us, or never");
+                    let interval = (value != "never").then(interval);
+                    self.cnp_interval = interval.transpose()?;
+                }
+                "ack_interval" => {
+                    let interval = number(name, value, "a number of packets such as 16")?;
+                    self.ack_interval = std::cmp::max(interval, 1);
+                }
                 "scope" => self.scope = one_of(name, value, &Scope::ALL)?,
                 "dasr" => self.dasr = dasr::Params::of(one_of(name, value, &dasr::Mode::ALL)?),
                 "tenants" => self.tenants = tenants(value)?,
@@ -81,8 +92,30 @@ impl Settings {
     }
 }
 
-fn algorithms() -> Vec<Algorithm> {
-    Algorithm::ALL.into_iter().collect()
+/// A congestion control: its name, and parameters behind it that aren't the usual ones, as JSON without blanks.
+fn controller(value: &str) -> Result<Params, Mistake> {
+    let (name, parameters) = value.split_at(value.find('{').unwrap_or(value.len()));
+    let algorithm: Algorithm = one_of("congestion", name, &Algorithm::ALL)?;
+    if parameters.is_empty() {
+        return Ok(Params::new(algorithm));
+    }
+    let wrong = |message: String| {
+        let hint = "docs/scenario.md lists the parameters of every congestion control";
+        Mistake::new(
+            "congestion",
+            format!("parameters of {name}: {message}"),
+            hint,
+        )
+    };
+    let mut reader = serde_json::Deserializer::from_str(parameters);
+    let read = Params::deserialize(algorithm, &mut reader);
+    let params = read.and_then(|params| reader.end().map(|()| params));
+    let params = params.map_err(|error| wrong(error.to_string()))?;
+    let limits = params.limits();
+    match limits.iter().find(|limit| !limit.rule.is_met()) {
+        Some(limit) => Err(wrong(format!("`{}` is outside its range", limit.key))),
+        None => Ok(params),
+    }
 }
 
 /// Tenants as `KEY:WEIGHT` or `KEY:WEIGHT:GUARANTEE`.
@@ -143,7 +176,7 @@ mod tests {
     #[test]
     fn words_change_what_they_name() {
         let mut own = settings();
-        let line = "congestion=swift scope=tenant dasr=count tenants=0x8001:3,2:0.5:1Gbps line_rate=25Gbps base_rtt=1ms burst=5us \
+        let line = "cnp_interval=never ack_interval=1 congestion=swift{\"max_decrease\":0.4} scope=tenant dasr=count tenants=0x8001:3,2:0.5:1Gbps line_rate=25Gbps base_rtt=1ms burst=5us \
             partition=0x8001";
         own.set(line).unwrap();
         assert_eq!(own.congestion.algorithm().to_string(), "swift");
@@ -151,6 +184,7 @@ mod tests {
             (own.scope, own.dasr.mode),
             (Scope::Tenant, dasr::Mode::Count)
         );
+        assert_eq!((own.cnp_interval, own.ack_interval), (None, 1));
         let [first, second] = own.tenants[..] else {
             panic!("two tenants")
         };
@@ -192,6 +226,18 @@ mod tests {
                 "`tenants` is \"0x8001\", expected partition keys",
             ),
             ("tenants=1:2:3Gbps:4", "expected partition keys"),
+            (
+                "congestion=dcqcn{\"alpha\":1}",
+                "parameters of dcqcn: unknown field",
+            ),
+            ("congestion=dcqcn{", "parameters of dcqcn: EOF"),
+            ("congestion=dcqcn{}x", "parameters of dcqcn: trailing"),
+            (
+                "congestion=dcqcn{\"gain\":7}",
+                "`gain` is outside its range",
+            ),
+            ("cnp_interval=0x", "expected a time such as 50us, or never"),
+            ("ack_interval=-1", "expected a number of packets"),
             ("tenants=", "expected partition keys"),
             ("partition=0x18001", "expected a partition key"),
         ];
