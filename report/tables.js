@@ -1,7 +1,7 @@
 // Tables of what stands out: the slowest messages, the hottest ports, links that failed.
 "use strict";
 
-const OUTCOMES = { completed: "completed", unfinished: "unfinished", "retry-exceeded": "gave up", flushed: "flushed" };
+const OUTCOMES = { completed: "completed", unfinished: "unfinished", "retry-exceeded": "gave up", flushed: "flushed", refused: "refused" };
 
 function fillRows(id, rows) {
   byId(id).replaceChildren(...rows);

@@ -100,7 +100,9 @@ impl LiveSimulation {
             }
         }
         let mut outside = Box::new(Outside::new(flows, attached, world.tenants.len()));
-        outside.edge(&mut world.net).follow_losses();
+        let mut edge = outside.edge(&mut world.net);
+        edge.follow_losses();
+        edge.follow_captures();
         world.hosts.outside = Some(outside);
         simulation.begin(&goal);
         Ok(Self {
@@ -235,6 +237,7 @@ impl LiveSimulation {
         while self.world.handle(1, bound, true) > 0 {
             let World { net, hosts, .. } = &mut *self.world;
             if let Some(outside) = &mut hosts.outside {
+                outside.take_captured(net);
                 outside.take_lost(net);
                 if !outside.happened.is_empty() {
                     return self.has_ended();
@@ -301,6 +304,7 @@ impl LiveSimulation {
         let mut edge = outside.edge(net);
         let port = edge.port_of(packet.flow, packet.towards.other());
         edge.inject(packet, tenant, Some(attachment))?;
+        outside.take_captured(net);
         outside.sent_last[port as usize] = true;
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use fairlane_network::capture::CaptureRecord;
 use fairlane_network::flow::Flow;
 use fairlane_network::{Attachment, Attachments, Delivery, Edge, Network, Packet};
 use fairlane_nic::Ledger;
@@ -21,6 +22,13 @@ pub enum Happening {
     },
     /// A packet was lost, of which the driver had this. No NIC hears of it.
     Lost(Attachment),
+    /// A packet has passed a captured port; it is told of all of them, in order.
+    Captured {
+        /// As it is recorded.
+        record: CaptureRecord,
+        /// What its driver has of it, if that is one outside.
+        attachment: Option<Attachment>,
+    },
     /// The classes of a host's port that are paused have changed.
     Pauses {
         /// The host.
@@ -120,6 +128,7 @@ impl Outside {
         if !self.carries(flow) {
             return false;
         }
+        self.take_captured(net);
         let side = net.packets.get(at).towards();
         let Self {
             attachments,
@@ -181,6 +190,26 @@ impl Outside {
         } = self;
         let mut edge = Edge { net, attachments };
         edge.take_lost(|lost| happened.extend(lost.attachment.map(Happening::Lost)));
+    }
+
+    /// Their driver hears of what was captured.
+    pub(crate) fn take_captured(&mut self, net: &mut Network) {
+        let Self {
+            attachments,
+            happened,
+            ..
+        } = self;
+        let mut edge = Edge { net, attachments };
+        edge.take_captured(|record, attachment| {
+            let record = *record;
+            happened.push_back(Happening::Captured { record, attachment });
+        });
+    }
+
+    /// Flows that were opened for them.
+    pub(crate) fn opened(&self) -> impl Iterator<Item = FlowId> + use<> {
+        let first = self.carried.len() as u32;
+        (first..first + self.opened.len() as u32).map(FlowId::new)
     }
 
     /// Their driver says how far a message is.

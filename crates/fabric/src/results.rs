@@ -39,6 +39,8 @@ pub struct Results {
     pub rates: Vec<RateRecord>,
     /// Packets that passed captured ports, in order of time.
     pub capture: Vec<CaptureRecord>,
+    /// By captured packet, its bytes from the IP header on in hexadecimal digits, if it has bytes; empty if none has.
+    pub contents: Vec<Option<Box<str>>>,
     /// If packets were captured, the five-tuples of their flows from the requester to the responder, by flow.
     pub tuples: Vec<FiveTuple>,
     /// Applications of `key-value` workloads, by workload, host and number.

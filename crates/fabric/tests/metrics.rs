@@ -103,6 +103,7 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         pauses: Vec::new(),
         link_changes: Vec::new(),
         capture: Vec::new(),
+        contents: Vec::new(),
         tuples: Vec::new(),
         applications: Vec::new(),
         collectives: Vec::new(),

@@ -13,6 +13,7 @@
 
 mod address;
 mod connection;
+mod contents;
 mod frames;
 mod lateness;
 mod live;

@@ -19,6 +19,7 @@ use fairlane_units::{Duration, FlowId, HostId, Time};
 use fairlane_wire::Udp;
 
 use crate::address::Place;
+use crate::contents::Captured;
 use crate::frames::{self, Frames};
 use crate::lateness::Lateness;
 use crate::roster::{Member, Roster};
@@ -51,6 +52,8 @@ pub struct Live {
     ways: HashMap<FlowId, (Ipv4Addr, Ipv4Addr)>,
     roster: Roster,
     frames: Frames,
+    /// Bytes of captured packets.
+    contents: Vec<Option<Box<str>>>,
     counts: Counts,
     lateness: Lateness,
     /// Whether a packet waits that was sent behind the fabric's time.
@@ -113,6 +116,7 @@ impl Live {
             ways: HashMap::new(),
             roster,
             frames: Frames::default(),
+            contents: Vec::new(),
             counts: Counts::default(),
             lateness: Lateness::default(),
             is_ahead: false,
@@ -141,8 +145,10 @@ impl Live {
                 self.sleep();
             }
         }
+        let mut results = self.sim.into_results();
+        results.contents = self.contents;
         Ended {
-            results: self.sim.into_results(),
+            results,
             counts: self.counts,
             lateness: self.lateness,
         }
@@ -178,6 +184,17 @@ impl Live {
         match happening {
             Happening::Posted(_) => debug_assert!(false, "programs post for themselves"),
             Happening::Arrived { packet, attachment } => self.deliver(&packet, attachment),
+            Happening::Captured { record, attachment } => {
+                let way = record.packet.transport();
+                let way = way.and_then(|transport| self.ways.get(&transport.flow));
+                let captured = attachment.zip(way).map(|(attachment, way)| Captured {
+                    bytes: self.frames.get(attachment),
+                    way: (*way).into(),
+                    source_port: self.frames.source_port(attachment),
+                });
+                let digits = captured.and_then(|captured| captured.digits(&record));
+                self.contents.push(digits);
+            }
             Happening::Lost(attachment) => self.frames.forget(attachment),
             Happening::Pauses {
                 host,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use fairlane_fabric::{
-    Attachment, CarriedFlow, Control, Ending, Happening, LiveSimulation, Packet, Progress, Results,
-    Side, Simulation,
+    Attachment, CaptureRecord, CarriedFlow, Control, Ending, Happening, LiveSimulation, Packet,
+    Progress, Results, Side, Simulation,
 };
 use fairlane_scenario::{Error, HostSet, Loaded, Tenant, Verb};
 use fairlane_softnic::{
@@ -14,6 +14,7 @@ use fairlane_softnic::{
 use fairlane_units::{Bytes, FlowId, HostId, MessageId, Time};
 
 use crate::connection::{Connection, End};
+use crate::contents::Captured;
 use crate::frames::{self, Frames};
 use crate::payload;
 use crate::soft_nic::SoftNic;
@@ -37,6 +38,8 @@ pub struct Replay {
     addresses: HashMap<IpAddr, usize>,
     connections: BTreeMap<FlowId, Connection>,
     frames: Frames,
+    /// Bytes of captured packets.
+    contents: Vec<Option<Box<str>>>,
     /// When which NIC has something to do.
     due: BTreeSet<(Time, usize)>,
     /// By NIC, when that is.
@@ -70,6 +73,7 @@ impl Replay {
             addresses: HashMap::new(),
             connections: BTreeMap::new(),
             frames: Frames::default(),
+            contents: Vec::new(),
             due: BTreeSet::new(),
             due_at: Vec::new(),
             closing: VecDeque::new(),
@@ -107,7 +111,9 @@ impl Replay {
             }
         }
         report(&self.sim.progress());
-        Ok(self.sim.into_results())
+        let mut results = self.sim.into_results();
+        results.contents = self.contents;
+        Ok(results)
     }
 
     /// When something happens next.
@@ -142,6 +148,12 @@ impl Replay {
                 self.frames.forget(attachment);
                 Ok(())
             }
+            Happening::Captured { record, attachment } => {
+                let captured = attachment.and_then(|attachment| self.captured(&record, attachment));
+                let digits = captured.and_then(|captured| captured.digits(&record));
+                self.contents.push(digits);
+                Ok(())
+            }
             Happening::Pauses {
                 host,
                 plane,
@@ -161,6 +173,25 @@ impl Replay {
                 Ok(())
             }
         }
+    }
+
+    /// What a captured packet is made of.
+    fn captured(&self, record: &CaptureRecord, attachment: Attachment) -> Option<Captured<'_>> {
+        let transport = record.packet.transport()?;
+        let ends = self.connections.get(&transport.flow)?.ends;
+        let address = |end: End| match self.nics[end.nic].device.address() {
+            IpAddr::V4(address) => Some(address),
+            IpAddr::V6(_) => None,
+        };
+        let [requester, responder] = [address(ends[0])?, address(ends[1])?];
+        Some(Captured {
+            bytes: self.frames.get(attachment),
+            way: match transport.from_responder {
+                true => [responder, requester],
+                false => [requester, responder],
+            },
+            source_port: self.frames.source_port(attachment),
+        })
     }
 
     /// The next NIC that has something to do by now.

@@ -19,6 +19,7 @@ use fairlane_softnic::{
     Rights, SendRequest, Sending, Settings, Sge, Status, Target,
 };
 use fairlane_units::NodeId;
+use fairlane_wire::{Datagram, Extension, Opcode};
 
 const STAR: &str = r#"
     [topology]
@@ -131,7 +132,7 @@ fn connect(one: &Program, other: &Program) {
 
 /// One writes all of its memory to that of another, whose bytes must then be the same.
 fn write(one: &Program, other: &Program, length: usize) -> Status {
-    let bytes: Vec<u8> = (0..length).map(|at| (at * 13 % 251) as u8).collect();
+    let bytes = pattern(length);
     one.device.write(&one.memory, 0, &bytes).unwrap();
     let target = Target {
         address: other.memory.address,
@@ -183,6 +184,38 @@ fn programs_write_through_simulated_switches_beside_simulated_messages() {
     // Data both ways over two links each, and acknowledgements.
     assert!(ended.results.totals.transmissions > 4 * LENGTH as u64 / 1024);
     assert!(ended.lateness.count() > 0);
+}
+
+#[test]
+fn a_capture_has_the_bytes_of_programs() {
+    const LENGTH: usize = 10_000;
+    let lab = Lab::new("captured", &["capture = [\"host:3\"]\n", STAR]);
+    let programs = [0, 3].map(|host| lab.program(host, 0, LENGTH));
+    let [one, other] = &programs;
+    connect(one, other);
+    assert_eq!(write(one, other, LENGTH), Status::Success);
+    drop(programs);
+    let results = lab.end().results;
+    assert_eq!(results.capture.len(), results.contents.len());
+    let digit = |at: &[u8]| u8::from_str_radix(std::str::from_utf8(at).unwrap(), 16).unwrap();
+    let mut written = Vec::new();
+    for content in results.contents.iter().flatten() {
+        let bytes: Vec<u8> = content.as_bytes().chunks(2).map(digit).collect();
+        // It checks the ICRC, too.
+        let datagram = Datagram::parse(&bytes).unwrap();
+        if matches!(datagram.packet.headers.extension, Extension::Rdma(_))
+            || datagram.packet.bth().opcode == Opcode::RcWriteMiddle
+            || datagram.packet.bth().opcode == Opcode::RcWriteLast
+        {
+            written.extend_from_slice(datagram.packet.payload);
+        }
+    }
+    assert_eq!(written, pattern(LENGTH));
+}
+
+/// What is written.
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 13 % 251) as u8).collect()
 }
 
 #[test]

@@ -106,6 +106,8 @@ pub struct Capture {
     ports: Vec<bool>,
     /// What was captured.
     pub records: Log<CaptureRecord>,
+    /// Where packets are in the pool that a driver hasn't looked at since they were captured, if it looks.
+    pub(crate) places: Option<Vec<u32>>,
 }
 
 impl Capture {
@@ -129,6 +131,7 @@ impl Capture {
         Self {
             ports,
             records: Log::default(),
+            places: None,
         }
     }
 

@@ -5,6 +5,7 @@ use fairlane_scenario::Error;
 use fairlane_units::{FlowId, PortId, Psn, TenantId};
 use fairlane_wire::Opcode;
 
+use crate::capture::{Capture, CaptureRecord};
 use crate::counters::Drop;
 use crate::flow::Flow;
 use crate::network::Network;
@@ -111,6 +112,12 @@ impl Attachments {
         }
     }
 
+    /// What the packet at a place of the pool has.
+    fn look(&self, at: u32) -> Option<Attachment> {
+        let known = self.by_place.get(at as usize).copied();
+        known.filter(|known| *known != NONE).map(Attachment)
+    }
+
     /// The packet at a place of the pool has left the network.
     pub(crate) fn take(&mut self, at: u32) -> Option<Attachment> {
         let known = self.by_place.get_mut(at as usize)?;
@@ -188,6 +195,26 @@ impl Edge<'_> {
     /// Has losses reported from here on.
     pub fn follow_losses(&mut self) {
         self.net.lost.get_or_insert_default();
+    }
+
+    /// Has captured packets told of from here on, if any port is captured.
+    pub fn follow_captures(&mut self) {
+        if self.net.recorder.captures() {
+            self.net.recorder.capture.places.get_or_insert_default();
+        }
+    }
+
+    /// Hands over what was captured since the last call, in order: as it is recorded, and what its driver has of it. Of a packet that
+    /// has left the network since nothing is known any more.
+    pub fn take_captured(&mut self, mut deliver: impl FnMut(&CaptureRecord, Option<Attachment>)) {
+        let Capture {
+            places, records, ..
+        } = &mut self.net.recorder.capture;
+        let Some(places) = places else { return };
+        let first = records.entries.len() - places.len();
+        for (at, record) in places.drain(..).zip(&records.entries[first..]) {
+            deliver(record, self.attachments.look(at));
+        }
     }
 
     /// The port of a host that packets of a flow leave by at one of its ends, or come to.

@@ -4,7 +4,7 @@ use fairlane_engine::Engine;
 
 use crate::capture::{Capture, CaptureRecord};
 use crate::log::Log;
-use crate::packet::PacketRecord;
+use crate::packet::PacketPool;
 use crate::records::{PauseRecord, TraceRecord};
 use crate::trace::Tracer;
 
@@ -45,11 +45,16 @@ impl Recorder {
         engine: &Engine,
         port: u32,
         outbound: bool,
-        packet: &PacketRecord,
+        packets: &PacketPool,
+        at: u32,
     ) {
+        let packet = packets.get(at);
         let record = self.capture.record(engine.now(), (port, outbound), packet);
         if let Some(record) = record {
             self.capture.records.push(engine.latest(), record);
+            if let Some(places) = &mut self.capture.places {
+                places.push(at);
+            }
         }
     }
 

@@ -14,6 +14,7 @@ fn frame(number: u32) -> Frame {
         source_port: number as u16,
         class: (number % 8) as u8,
         marked: number.is_multiple_of(3),
+        is_report: number.is_multiple_of(5),
     }
 }
 
@@ -176,4 +177,35 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn who_has_a_port_says_what_the_other_end_is_to_know() {
+    let (owner, other) = Port::pair().unwrap();
+    assert_eq!(other.shared.text(), "");
+    owner.shared.set_text("congestion=dcqcn scope=qp");
+    assert_eq!(other.shared.text(), "congestion=dcqcn scope=qp");
+    // Of what has no room, words that have some are left whole.
+    let long = "tenants=1 ".repeat(1000);
+    owner.shared.set_text(&long);
+    let text = other.shared.text();
+    assert!(text.len() > 3900 && text.split(' ').all(|word| word == "tenants=1"));
+    other.shared.scribble(0, &vec![0xff; Shared::LENGTH]);
+    assert!(owner.shared.text().chars().all(|c| c == '\u{fffd}'));
+}
+
+#[test]
+fn the_time_of_the_next_packet_is_known_before_it_is_taken() {
+    let (mut owner, mut other) = Port::pair().unwrap();
+    assert_eq!(other.receiver.peek_time(), None);
+    for number in [7, 8] {
+        owner.sender.send(&frame(number), &bytes(number)).unwrap();
+    }
+    let mut room = [0; MOST_BYTES];
+    for number in [7, 8] {
+        assert_eq!(other.receiver.peek_time(), Some(frame(number).time));
+        let (taken, _) = other.receiver.receive(&mut room).unwrap().unwrap();
+        assert_eq!(taken, frame(number));
+    }
+    assert_eq!(other.receiver.peek_time(), None);
 }

@@ -38,6 +38,8 @@ element! {
         /// Environment variables.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         env: BTreeMap<String, String> = "BTreeMap::<String, String>::new",
+        /// Whether the lab ends without waiting for it: a server that goes on for ever.
+        background: bool = "bool::default",
         /// Tenant that its work requests belong to; left out, the first.
         tenant: Option<String>,
     }

@@ -11,7 +11,8 @@ use fairlane_units::{Rate, Time};
 
 use crate::batch::Batch;
 use crate::error::Error;
-use crate::report::{Destination, WorkReport};
+use crate::queue_pair::Destination;
+use crate::report::WorkReport;
 use crate::socket::{DATAGRAMS, Datagram, Sender};
 
 /// A device's end of a port.

@@ -8,7 +8,8 @@ use fairlane_units::Time;
 use crate::attached::Attached;
 use crate::batch::Batches;
 use crate::clock::Clock;
-use crate::report::{Destination, WorkReport};
+use crate::queue_pair::Destination;
+use crate::report::WorkReport;
 use crate::socket::{Datagram, Receiver, Sender};
 
 /// What carries packets.

@@ -1,7 +1,7 @@
 //! Queue pairs: what they are made with and what a device has of them.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use fairlane_congestion::Environment;
 use fairlane_nic::{Nic, PairId};
@@ -14,7 +14,6 @@ use crate::counters::Counters;
 use crate::keys::Domain;
 use crate::number;
 use crate::receives::SharedQueue;
-use crate::report::Destination;
 use crate::rights::Rights;
 use crate::round_trips::RoundTrips;
 use crate::slots::Slots;
@@ -209,6 +208,15 @@ pub struct Attributes {
     pub retransmitted: u64,
 }
 
+/// Where a work request has gone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Destination {
+    pub(crate) peer: Ipv4Addr,
+    /// The number of the socket that stands for a source port.
+    pub(crate) socket: usize,
+    pub(crate) class: u8,
+}
+
 /// What a device has of a queue pair.
 #[derive(Debug)]
 pub(crate) struct QueuePair {
@@ -277,10 +285,7 @@ impl QueuePair {
             rights: Rights::NONE,
             receives: 0,
             id: None,
-            peer: Connection::new(
-                IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
-                QpNumber::new(0),
-            ),
+            peer: Connection::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), QpNumber::new(0)),
             config,
             sending: None,
             socket,

@@ -1,7 +1,5 @@
 //! What a NIC tells a lab of work requests that have ended.
 
-use std::net::Ipv4Addr;
-
 use fairlane_transport::Status;
 use fairlane_units::{Bytes, Time};
 
@@ -39,15 +37,6 @@ pub enum WorkEnd {
     RetryExceeded,
     /// Otherwise: it, or its peer's memory or receive, wasn't as it must be.
     Failed,
-}
-
-/// Where a work request has gone.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Destination {
-    pub(crate) peer: Ipv4Addr,
-    /// The number of the socket that stands for a source port.
-    pub(crate) socket: usize,
-    pub(crate) class: u8,
 }
 
 /// What there are reports of, by the number that they have in bytes.

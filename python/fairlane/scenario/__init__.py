@@ -114,6 +114,12 @@ from fairlane.scenario._attack import (
     Attack,
     AttackKind,
 )
+from fairlane.scenario._lab import (
+    Lab,
+    LabAction,
+    LabFault,
+    LabProgram,
+)
 from fairlane.scenario._workload import (
     AllToAll,
     Collective,
@@ -186,6 +192,10 @@ __all__ = [
     "IofdParameters",
     "Justitia",
     "KeyValue",
+    "Lab",
+    "LabAction",
+    "LabFault",
+    "LabProgram",
     "Layer",
     "LeafSpine",
     "LimiterKind",

@@ -12,6 +12,7 @@ from fairlane._section import Section
 from fairlane.scenario._attack import Attack
 from fairlane.scenario._congestion import Congestion
 from fairlane.scenario._faults import Faults
+from fairlane.scenario._lab import Lab
 from fairlane.scenario._multipath import Multipath
 from fairlane.scenario._nic import Nic
 from fairlane.scenario._output import Output
@@ -51,6 +52,7 @@ class Scenario(Section):
         tenant: Who the hosts send for; left out, one tenant called "default" with all
             hosts. Default: [].
         attack: What a tenant does to take more than its share; left out, all are honest.
+        lab: Real programs at hosts, for `fairlane lab`; left out, none.
         workload: What the hosts send. Default: [].
     """
 
@@ -70,4 +72,5 @@ class Scenario(Section):
     faults: Faults = field(default_factory=lambda: Faults())
     tenant: Optional[List[Tenant]] = None
     attack: Optional[Attack] = None
+    lab: Optional[Lab] = None
     workload: Optional[List[Workload]] = None

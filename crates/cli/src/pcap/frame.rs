@@ -36,6 +36,9 @@ pub(super) fn emit(
         (CapturedPacket::Pause, _) => return Ok(pause(source, record.class, u16::MAX, bytes)),
         _ => return Ok(pause(source, record.class, 0, bytes)),
     };
+    if let Some(content) = &row.content {
+        return real([source, destination], content, bytes);
+    }
     let payload = &ZEROS[..usize::from(transport.payload)];
     let frame = Frame {
         ethernet: Ethernet::ipv4(source, destination),
@@ -46,6 +49,20 @@ pub(super) fn emit(
         },
     };
     frame.emit(bytes)
+}
+
+/// A frame with what was captured from the IP header on, as far as there is room for it.
+fn real(
+    [source, destination]: [MacAddress; 2],
+    content: &[u8],
+    bytes: &mut [u8],
+) -> Result<usize, Error> {
+    let header = Ethernet::ipv4(source, destination);
+    let length = content.len().min(LONGEST - Ethernet::LENGTH);
+    let (head, body) = bytes.split_at_mut(Ethernet::LENGTH);
+    header.emit(head)?;
+    body[..length].copy_from_slice(&content[..length]);
+    Ok(Ethernet::LENGTH + length)
 }
 
 /// A port's address: locally administered, with the numbers of its node and at its node.

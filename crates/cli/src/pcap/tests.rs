@@ -39,6 +39,7 @@ fn row(packet: CapturedPacket, class: u8) -> CaptureRow {
             destination: NodeId::new(0x01_0203),
             source_port: 50_000,
         }),
+        content: None,
     }
 }
 

@@ -13,12 +13,14 @@ use crate::read::{DAMAGED, parquet, text};
 use fairlane_results::write::{CAPTURE, PAUSE, RESUME};
 
 /// A captured packet, and between which hosts it went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CaptureRow {
     /// The packet.
     pub(crate) record: CaptureRecord,
     /// Its addresses; nothing for pause frames.
     pub(crate) addresses: Option<Addresses>,
+    /// Its bytes from the IP header on, if they were captured.
+    pub(crate) content: Option<Vec<u8>>,
 }
 
 /// What stands in the IP and UDP header of a packet.
@@ -157,10 +159,23 @@ struct Row {
     length_bytes: Option<u64>,
     syndrome: Option<u8>,
     msn: Option<u32>,
+    content: Option<String>,
+}
+
+/// The bytes that hexadecimal digits are.
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let is_even = digits.len().is_multiple_of(2);
+    pairs.map(byte).collect::<Option<_>>().filter(|_| is_even)
 }
 
 impl Row {
     fn packet(self) -> Option<CaptureRow> {
+        let content = match &self.content {
+            Some(digits) => Some(bytes(digits)?),
+            None => None,
+        };
         let (packet, addresses) = match self.packet.as_str() {
             PAUSE => (CapturedPacket::Pause, None),
             RESUME => (CapturedPacket::Resume, None),
@@ -182,7 +197,11 @@ impl Row {
             size: self.size_bytes,
             packet,
         };
-        Some(CaptureRow { record, addresses })
+        Some(CaptureRow {
+            record,
+            addresses,
+            content,
+        })
     }
 
     fn transport(&self) -> Option<CapturedTransport> {

@@ -280,7 +280,10 @@ fn message(row: MessageRow, ways: Option<&PortPaths>) -> Message {
         finish_ps: row.finish_ps,
         ideal_ps: row.ideal_ps,
         retransmitted: row.retransmitted_packets,
-        failed: matches!(row.outcome.as_str(), "retry-exceeded" | "flushed"),
+        failed: matches!(
+            row.outcome.as_str(),
+            "retry-exceeded" | "flushed" | "refused"
+        ),
         way,
     }
 }

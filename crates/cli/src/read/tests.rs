@@ -119,6 +119,16 @@ fn captured() -> impl Strategy<Value = CaptureRecord> {
     )
 }
 
+/// What a packet contains, if that was captured.
+fn bytes() -> impl Strategy<Value = Option<Vec<u8>>> {
+    prop::option::of(prop::collection::vec(any::<u8>(), 0..9))
+}
+
+fn digits(bytes: &[u8]) -> Option<Box<str>> {
+    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+    Some(digits.collect::<String>().into())
+}
+
 fn tuple(flow: u32) -> FiveTuple {
     FiveTuple {
         source: NodeId::new(flow),
@@ -132,11 +142,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn captures_come_back(records in prop::collection::vec(captured(), 0..40)) {
+    fn captures_come_back(packets in prop::collection::vec((captured(), bytes()), 0..40)) {
+        let (records, contents): (Vec<_>, Vec<Option<Vec<u8>>>) = packets.into_iter().unzip();
         let directory = tempfile::tempdir().unwrap();
         let file = |name: &str| directory.path().join(name);
         let results = Results {
             capture: records.clone(),
+            contents: contents.iter().map(|bytes| bytes.as_deref().and_then(digits)).collect(),
             tuples: [0, 1].map(tuple).to_vec(),
             ..results()
         };
@@ -150,7 +162,8 @@ proptest! {
         let rows = rows.unwrap();
         let read: Vec<_> = rows.iter().map(|row| row.record).collect();
         prop_assert_eq!(&read, &records);
-        for row in rows {
+        for (row, content) in rows.into_iter().zip(contents) {
+            prop_assert_eq!(&row.content, &content);
             let addresses = row.record.packet.transport().map(|transport| {
                 let mut ends = [NodeId::new(transport.flow.get()), NodeId::new(8)];
                 if transport.from_responder {
@@ -277,6 +290,7 @@ fn results() -> Results {
         pauses: Vec::new(),
         link_changes: Vec::new(),
         capture: Vec::new(),
+        contents: Vec::new(),
         tuples: Vec::new(),
     }
 }

@@ -12,6 +12,7 @@ use super::ideal::lower_ideals;
 use super::subflows;
 use crate::collectives;
 use crate::faults::Change;
+use crate::outside::Outside;
 use crate::waits;
 use crate::world::World;
 use crate::{
@@ -53,10 +54,10 @@ impl World {
         messages.extend(self.unfinished_operations());
         let multipath = self.multipath.as_deref();
         let multipath = multipath.map(|all| all.record(&self.net));
-        let flows = self
-            .traffic
-            .flows()
-            .filter(|_| self.net.recorder.captures());
+        let outside = self.hosts.outside.as_deref();
+        let opened = outside.into_iter().flat_map(Outside::opened);
+        let flows = self.traffic.flows().chain(opened);
+        let flows = flows.filter(|_| self.net.recorder.captures());
         let tuples = flows.map(|flow| self.net.flow(flow).tuple).collect();
         let recorded = self.net.recorder.take();
         let (endpoints, now) = (self.endpoints.as_deref(), self.net.now());
@@ -86,6 +87,7 @@ impl World {
             rates: self.rates.map_or_else(Vec::new, |all| all.records.entries),
             tuples,
             capture: recorded.capture,
+            contents: Vec::new(),
         }
     }
 

@@ -92,8 +92,8 @@ impl Network {
             return None;
         }
         if self.recorder.capture.is_on() {
-            let packet = self.packets.get(at);
-            self.recorder.capture(&self.engine, receiver, false, packet);
+            self.recorder
+                .capture(&self.engine, receiver, false, &self.packets, at);
         }
         if pauses {
             return self.on_pause(receiver, at).map(AtHost::Pause);
@@ -150,8 +150,8 @@ impl Network {
     #[inline(never)]
     fn observe(&mut self, port: u32, at: u32) {
         if self.recorder.capture.is_on() {
-            let packet = self.packets.get(at);
-            self.recorder.capture(&self.engine, port, true, packet);
+            self.recorder
+                .capture(&self.engine, port, true, &self.packets, at);
         }
         if let Some(ledger) = &mut self.counters.ledger {
             ledger.on_transmission(port, self.packets.get(at));

@@ -58,6 +58,7 @@ impl Sample {
             pauses,
             link_changes: Vec::new(),
             capture: Vec::new(),
+            contents: Vec::new(),
             tuples: Vec::new(),
             applications: Vec::new(),
             collectives: Vec::new(),

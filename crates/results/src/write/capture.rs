@@ -18,6 +18,7 @@ pub(crate) struct Row<'a> {
     record: CaptureRecord,
     port: &'a PortInfo,
     tuple: Option<FiveTuple>,
+    content: Option<&'a str>,
 }
 
 impl Row<'_> {
@@ -51,7 +52,7 @@ impl Row<'_> {
 }
 
 /// The columns; `docs/results.md` explains them.
-pub(super) fn columns<'a>() -> [Column<Row<'a>>; 24] {
+pub(super) fn columns<'a>() -> [Column<Row<'a>>; 25] {
     columns![
         time_ps: u64 = |r| r.record.time.as_ps(),
         port_id: u32 = |r| r.record.port.get(),
@@ -77,6 +78,7 @@ pub(super) fn columns<'a>() -> [Column<Row<'a>>; 24] {
         length_bytes: Option<u64> = |r| r.access(|access| access.length),
         syndrome: Option<u8> = |r| r.aeth().map(|aeth| aeth.syndrome.byte()),
         msn: Option<u32> = |r| r.aeth().map(|aeth| aeth.msn),
+        content: Option<&str> = |r| r.content,
     ]
 }
 
@@ -124,6 +126,7 @@ pub(crate) fn with_table<T>(
             record,
             port: &results.ports[record.port.index()],
             tuple: transport.and_then(|it| results.tuples.get(it.flow.index()).copied()),
+            content: results.contents.get(number).and_then(Option::as_deref),
         }
     };
     fill(&Table {

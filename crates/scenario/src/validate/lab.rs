@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, Subject};
 use crate::error::{ensure, suggestion};
+use crate::section::Check;
 use crate::tenant::called;
-use crate::types::LabProgram;
+use crate::types::{LabProgram, Scenario};
 use fairlane_hpcc_files::lines::shorten;
 
 /// Programs of one scenario.
@@ -13,8 +13,9 @@ const MOST: usize = 1024;
 /// Characters of a name, which files have, too.
 const LONGEST_NAME: usize = 40;
 
-pub(super) fn check(subject: &Subject<'_>) -> Check {
-    let Some(lab) = &subject.scenario.lab else {
+/// Checks them on a fabric of which `check_host` says at a place whether a node is a host.
+pub(super) fn check(scenario: &Scenario, check_host: impl Fn(u32, String) -> Check) -> Check {
+    let Some(lab) = &scenario.lab else {
         return Ok(());
     };
     let count = lab.program.len();
@@ -24,7 +25,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     for (index, program) in lab.program.iter().enumerate() {
         let place = |key: &str| format!("lab.program[{index}].{key}");
         name(program, &names, place("name"))?;
-        subject.check_host(program.host, || place("host"))?;
+        check_host(program.host, place("host"))?;
         ensure!(program.command.first().is_some_and(|first| !first.is_empty()), place("command"),
             "names no program"; "write command = [\"ib_write_bw\", \"-n\", \"100\"]");
         if let (Some(after), None) = (&program.after, program.delay()) {
@@ -35,8 +36,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
                 "a time such as \"2s\", or an earlier program",
             )?;
         }
-        let tenants = &subject.scenario.tenant;
-        ensure!(called(tenants, program.tenant.as_deref()).is_some(), place("tenant"),
+        ensure!(called(&scenario.tenant, program.tenant.as_deref()).is_some(), place("tenant"),
             "no tenant is called \"{}\"", shorten(program.tenant.as_deref().unwrap_or_default());
             "add a [[tenant]] with that name");
         names.insert(program.name.as_str());

@@ -73,7 +73,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     verbs::check(&subject)?;
     multipath::check(&subject)?;
     connections::check(&subject)?;
-    lab::check(&subject)?;
+    lab::check(scenario, |host, place| subject.check_host(host, || place))?;
     attack::check(&subject)
 }
 

@@ -115,8 +115,10 @@ impl Programs {
                 self.start(at)?;
             }
         }
-        let ended = |program: &Program| matches!(program.state, State::Ended { .. });
-        Ok(self.all.is_empty() || !self.all.iter().all(ended))
+        let is_over = |program: &Program| {
+            program.stated.background || matches!(program.state, State::Ended { .. })
+        };
+        Ok(self.all.is_empty() || !self.all.iter().all(is_over))
     }
 
     fn may_start(&self, at: usize) -> bool {
