@@ -16,7 +16,7 @@ const MOST: &str = "60";
 
 /// The folder of the programs, which are compiled the first time as the example's page says, with every warning an error and every
 /// access checked; none if something is missing.
-fn programs() -> Option<&'static Path> {
+pub(crate) fn programs() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     BUILT.get_or_init(build).as_deref()
 }

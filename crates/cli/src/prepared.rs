@@ -156,6 +156,10 @@ pub(crate) fn measured(
 /// A scenario without traffic has no results.
 pub(crate) fn refuse_idleness(loaded: &Loaded) -> Result<(), Failure> {
     if loaded.scenario.workload.is_empty() && loaded.scenario.attack.is_none() {
+        if loaded.scenario.lab.is_some() {
+            let failure = Failure::new("the scenario has programs alone, which nobody simulates");
+            return Err(failure.hint("`fairlane lab` starts them"));
+        }
         let failure = Failure::new("the scenario has no [[workload]]: nothing would be sent");
         return Err(
             failure.hint("docs/scenario.md shows workloads; `fairlane topology` needs none")

@@ -85,7 +85,8 @@ pub use requests::WorkRequest;
 pub use results::{
     ApplicationRecord, ChosenPorts, CollectiveRecord, Deflections, Ending, LinkChange,
     MessageRecord, MultipathRecord, NicRecord, Outcome, PathRecord, PortSeries, RateRecord,
-    Results, Signal, Signals, SignalsByTenant, Stall, TenantRecord, TenantSignals, Totals,
+    RealTime, Results, Signal, Signals, SignalsByTenant, Stall, TenantRecord, TenantSignals,
+    Totals,
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
 pub use simulation::{Simulation, messages};

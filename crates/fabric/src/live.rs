@@ -271,6 +271,12 @@ impl LiveSimulation {
         outside.is_some_and(|outside| outside.edge(net).is_free(number))
     }
 
+    /// Since when the transmitter of a host's port, which is free, has been so.
+    pub fn free_since(&self, host: HostId, plane: u8) -> Time {
+        let number = self.world.hosts.nic(host).port(plane);
+        self.world.net.ports()[number as usize].free_at
+    }
+
     /// Has the driver hear when the transmitter of a host's port is free again.
     pub fn await_free(&mut self, host: HostId, plane: u8) {
         let number = self.world.hosts.nic(host).port(plane);

@@ -55,6 +55,23 @@ pub struct Results {
     pub contended: Vec<ContendedPort>,
     /// Connections with several paths, if there are any.
     pub multipath: Option<MultipathRecord>,
+    /// How a run in real time kept up with it.
+    pub real_time: Option<RealTime>,
+}
+
+/// How a run in real time kept up with it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RealTime {
+    /// How much slower than the real one its clock went.
+    pub scale: f64,
+    /// How late half of the events were at most, in nanoseconds of the fabric.
+    pub late_p50_ns: f64,
+    /// How late 99 of 100 events were at most.
+    pub late_p99_ns: f64,
+    /// How late the latest event was.
+    pub late_max_ns: f64,
+    /// The scale that would do, if one of 100 events was later than it may be.
+    pub enough: Option<f64>,
 }
 
 /// Connections with several paths.

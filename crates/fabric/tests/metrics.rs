@@ -104,6 +104,7 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         link_changes: Vec::new(),
         capture: Vec::new(),
         contents: Vec::new(),
+        real_time: None,
         tuples: Vec::new(),
         applications: Vec::new(),
         collectives: Vec::new(),

@@ -1,6 +1,9 @@
 //! How late events of a fabric in real time are handled.
 
+use fairlane_fabric::RealTime;
 use fairlane_units::Duration;
+
+use crate::scale::TOLERATED;
 
 /// Buckets for each power of two: a quantile is at most an eighth too large.
 const PARTS: u32 = 8;
@@ -9,7 +12,7 @@ const POWERS: usize = 64;
 
 /// How late events were, as a histogram.
 #[derive(Clone, Debug)]
-pub struct Lateness {
+pub(crate) struct Lateness {
     counts: Vec<u64>,
     worst: Duration,
 }
@@ -30,18 +33,28 @@ impl Lateness {
         self.counts[bucket(late.as_ps())] += 1;
     }
 
-    /// The latest event.
-    pub const fn worst(&self) -> Duration {
-        self.worst
+    /// What results say of it, of a run so many times slower than real time with this base round trip.
+    pub(crate) fn summary(&self, scale: f64, base_rtt: Duration) -> RealTime {
+        let nanoseconds = |late: Duration| late.as_secs_f64() * 1e9;
+        let most = self.quantile(0.99);
+        let over = most.as_secs_f64() / base_rtt.as_secs_f64() / TOLERATED;
+        RealTime {
+            scale,
+            late_p50_ns: nanoseconds(self.quantile(0.5)),
+            late_p99_ns: nanoseconds(most),
+            late_max_ns: nanoseconds(self.worst),
+            // What makes events late takes real time.
+            enough: (over > 1.0).then(|| (scale * over).ceil()),
+        }
     }
 
     /// How many events were noted.
-    pub fn count(&self) -> u64 {
+    fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
     /// What so large a part of the events wasn't later than, rounded up by at most an eighth; zero if there were none.
-    pub fn quantile(&self, part: f64) -> Duration {
+    fn quantile(&self, part: f64) -> Duration {
         let wanted = (part * self.count() as f64).ceil() as u64;
         let mut seen = 0;
         let found = self.counts.iter().position(|count| {
@@ -105,7 +118,7 @@ mod tests {
         within(0.5, 500);
         within(0.99, 990);
         assert_eq!(lateness.quantile(1.0), Duration::from_us(1000));
-        assert_eq!(lateness.worst(), Duration::from_us(1000));
+        assert_eq!(lateness.worst, Duration::from_us(1000));
         assert_eq!(lateness.count(), 1000);
     }
 }

@@ -25,7 +25,6 @@ mod scale;
 mod soft_nic;
 
 pub use address::Place;
-pub use lateness::Lateness;
 pub use live::{Counts, Ended, Live};
 pub use replay::Replay;
 pub use roster::places;

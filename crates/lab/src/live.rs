@@ -147,10 +147,12 @@ impl Live {
         }
         let mut results = self.sim.into_results();
         results.contents = self.contents;
+        let scale = self.scale as f64 / 1000.0;
+        let base_rtt = results.totals.base_rtt;
+        results.real_time = Some(self.lateness.summary(scale, base_rtt));
         Ended {
             results,
             counts: self.counts,
-            lateness: self.lateness,
         }
     }
 
@@ -287,8 +289,9 @@ impl Live {
                 Ok(Some((frame, length))) => {
                     taken = true;
                     let from = nic.address;
-                    let late = self.sim.now().as_ps().saturating_sub(frame.time);
-                    self.lateness.note(Duration::from_ps(late));
+                    // It may have waited for the port.
+                    let due = Time::from_ps(frame.time).max(self.sim.free_since(host, plane));
+                    self.lateness.note(self.sim.now().saturating_since(due));
                     if self.inject(from, &frame, &bytes[..length]).is_none() {
                         self.counts.refused += 1;
                     }
@@ -524,6 +527,4 @@ pub struct Ended {
     pub results: Results,
     /// What became of packets that the fabric didn't carry.
     pub counts: Counts,
-    /// How late events of the fabric were.
-    pub lateness: Lateness,
 }

@@ -6,7 +6,7 @@ use fairlane_fabric::base_round_trip;
 use fairlane_scenario::{Error, Loaded, layout};
 
 /// The part of the base round trip that one event in a hundred may be later than.
-const TOLERATED: f64 = 0.05;
+pub(crate) const TOLERATED: f64 = 0.05;
 /// How late one in a hundred is, in seconds of real time: where each program, and the lab, has a core of its own, and where they don't.
 /// Measured on two cores (docs/lab.md).
 const LATE: [f64; 2] = [100e-6, 1.5e-3];

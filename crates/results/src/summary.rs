@@ -1,7 +1,7 @@
 //! `summary.json`, and the tables that say the same on standard output.
 
 use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary};
-use fairlane_fabric::{Results, Signal, Signals};
+use fairlane_fabric::{RealTime, Results, Signal, Signals};
 use fairlane_scenario::{Profile, Scenario};
 use serde::Serialize;
 
@@ -64,7 +64,7 @@ impl<'a> File<'a> {
 
     fn overview(&self) -> String {
         let summary = self.summary;
-        table::list(&[
+        let mut lines = vec![
             ("ending", summary.ending.to_owned()),
             ("messages", messages(summary)),
             ("payload", payload(summary)),
@@ -89,7 +89,11 @@ impl<'a> File<'a> {
             ("base round trip", table::seconds(summary.base_rtt_ns / 1e9)),
             ("transmissions", table::count(summary.transmissions)),
             ("events", table::count(summary.events)),
-        ])
+        ];
+        if let Some(real_time) = &summary.real_time {
+            lines.push(("real time", slower(real_time, summary.base_rtt_ns)));
+        }
+        table::list(&lines)
     }
 
     /// While messages were posted, if they came over time; and in the whole run.
@@ -145,6 +149,27 @@ impl<'a> File<'a> {
         let rows: Vec<_> = bins.iter().map(bin).collect();
         (!rows.is_empty()).then(|| table::grid(&header, &rows))
     }
+}
+
+/// How a run in real time kept up with it.
+fn slower(real_time: &RealTime, base_rtt_ns: f64) -> String {
+    let late = [
+        real_time.late_p50_ns,
+        real_time.late_p99_ns,
+        real_time.late_max_ns,
+    ];
+    let [half, most, worst] = late.map(|late| table::seconds(late / 1e9));
+    let part = table::digits(100.0 * real_time.late_p99_ns / base_rtt_ns);
+    let scale = table::digits(real_time.scale);
+    let enough = real_time.enough.map_or_else(String::new, |enough| {
+        format!(
+            "; LATE, more than 5 %: a scale of {} would do",
+            table::digits(enough)
+        )
+    });
+    format!(
+        "{scale} times slower; events late by {half} (p50), {most} (p99), {worst} (most); p99 is {part} % of the base round trip{enough}"
+    )
 }
 
 /// How fast a run was; processor time comes in steps, so that short runs say nothing.

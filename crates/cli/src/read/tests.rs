@@ -291,6 +291,7 @@ fn results() -> Results {
         link_changes: Vec::new(),
         capture: Vec::new(),
         contents: Vec::new(),
+        real_time: None,
         tuples: Vec::new(),
     }
 }

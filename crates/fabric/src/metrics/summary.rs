@@ -8,7 +8,7 @@ use super::multipath::MultipathSummary;
 use super::slowdown::slowdown;
 use super::statistics::{Spread, completion, nanoseconds};
 use super::tenants::Tenancy;
-use crate::{ApplicationRecord, Ending, Flux, MessageRecord, Outcome, Results};
+use crate::{ApplicationRecord, Ending, Flux, MessageRecord, Outcome, RealTime, Results};
 
 /// What a run amounts to. Everything here is simulated, so that equal runs have equal summaries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -83,6 +83,9 @@ pub struct Summary {
     /// Connections with several paths, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multipath: Option<MultipathSummary>,
+    /// How a run in real time kept up with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real_time: Option<RealTime>,
     /// Tenants, if there are several.
     #[serde(flatten)]
     pub tenancy: Option<Tenancy>,
@@ -171,6 +174,7 @@ impl Summary {
             workloads: workloads(messages),
             applications: results.applications.iter().map(application).collect(),
             multipath: MultipathSummary::of(results),
+            real_time: results.real_time,
             tenancy: Tenancy::of(results),
         }
     }

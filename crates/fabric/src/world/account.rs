@@ -79,6 +79,7 @@ impl World {
             tenants,
             contended,
             multipath,
+            real_time: None,
             signals,
             totals,
             trace: recorded.trace,

@@ -59,6 +59,7 @@ impl Sample {
             link_changes: Vec::new(),
             capture: Vec::new(),
             contents: Vec::new(),
+            real_time: None,
             tuples: Vec::new(),
             applications: Vec::new(),
             collectives: Vec::new(),

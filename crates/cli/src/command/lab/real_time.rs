@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fairlane_fabric::Results;
-use fairlane_lab::{Counts, Ended, Lateness};
+use fairlane_lab::Counts;
 use fairlane_scenario::{Loaded, Scenario};
-use fairlane_units::{Bytes, Duration, Rate};
+use fairlane_units::Bytes;
 
 use super::programs::Programs;
 use crate::args::Lab;
@@ -14,9 +14,8 @@ use crate::backend::{self, Control};
 use crate::failure::Failure;
 use crate::prepared::{Prepared, directory, measured};
 use crate::print;
+use fairlane_results::table;
 
-/// The part of the base round trip that an event may be late by: one in a hundred may be later.
-const TOLERATED: f64 = 0.05;
 /// The folder of the results that programs' outputs are in.
 const OUTPUTS: &str = "programs";
 
@@ -55,17 +54,11 @@ pub(super) fn run(
         if let Some(failure) = failed {
             return Err(failure);
         }
-        let Ended {
-            results,
-            counts,
-            lateness,
-        } = ended;
-        told = Some((counts, lateness));
-        Ok(results)
+        told = Some(ended.counts);
+        Ok(ended.results)
     })?;
-    if let Some((counts, lateness)) = told {
+    if let Some(counts) = told {
         say_counts(&counts);
-        say_lateness(&lateness, results.totals.base_rtt, scale);
     }
     say_rates(&prepared.loaded.scenario, &results);
     let failures = programs.failures();
@@ -117,25 +110,6 @@ fn say_counts(counts: &Counts) {
     ));
 }
 
-/// Says how late events of the fabric were, and which scale would do if they were too late.
-fn say_lateness(lateness: &Lateness, base_rtt: Duration, scale: f64) {
-    let of_trip = |late: Duration| late.as_secs_f64() / base_rtt.as_secs_f64();
-    let (half, most) = (lateness.quantile(0.5), lateness.quantile(0.99));
-    let worst = lateness.worst();
-    print::say(format_args!(
-        "lateness of {} events: p50 {half}, p99 {most}, worst {worst}; p99 is {:.1} % of the base round trip",
-        lateness.count(),
-        100.0 * of_trip(most)
-    ));
-    if of_trip(most) > TOLERATED {
-        // What makes events late takes real time.
-        let enough = (scale * of_trip(most) / TOLERATED).ceil();
-        print::say(format_args!(
-            "late: more than 5 %; --scale {enough} would do"
-        ));
-    }
-}
-
 /// Says how fast programs were, in the fabric's time: what they print themselves is in that of the real clock.
 fn say_rates(scenario: &Scenario, results: &Results) {
     let programs = scenario.lab.iter().flat_map(|lab| &lab.program);
@@ -151,12 +125,15 @@ fn say_rates(scenario: &Scenario, results: &Results) {
         };
         let payload: Bytes = done.iter().map(|message| message.size).sum();
         let span = end - start;
-        let rate = Rate::from_bps((payload.as_f64() * 8.0 / span.as_secs_f64()) as u64);
+        let seconds = span.as_secs_f64();
         print::say(format_args!(
-            "{} at host {}: {} work requests of {payload} in {span} of the fabric, {rate}",
+            "{} at host {}: {} work requests, {} in {} of the fabric, {} Gb/s",
             program.name,
             program.host,
-            done.len()
+            table::count(done.len() as u64),
+            table::bytes(payload.as_f64()),
+            table::seconds(seconds),
+            table::digits(payload.as_f64() * 8e-9 / seconds)
         ));
     }
 }
