@@ -6,7 +6,7 @@
 //! run to run and show a change of a few percent on a busy machine.
 //!
 //! `fairlane-benches` measures everything, `fairlane-benches` with `micro`, `wire`, `transport`,
-//! `multipath`, `drum` or `fabric` a part. `networks` compares the solver with a generic one on random
+//! `multipath`, `drum`, `fabric` or `lab` a part. `networks` compares the solver with a generic one on random
 //! problems, 500 or as many as are asked for, which takes an hour; `network` with a seed does so on one of them.
 //! Remaining arguments are for the processes that it starts.
 #![forbid(unsafe_code)]
@@ -16,6 +16,7 @@
 mod conic;
 mod drum;
 mod fat_tree;
+mod lab;
 mod micro;
 mod multipath;
 mod networks;
@@ -42,13 +43,15 @@ fn main() -> ExitCode {
             .and_then(|()| transport::table())
             .and_then(|()| multipath::table())
             .and_then(|()| drum::table())
-            .and_then(|()| fat_tree::table()),
+            .and_then(|()| fat_tree::table())
+            .and_then(|()| lab::table()),
         ["micro"] => micro::table(),
         ["wire"] => wire::table(),
         ["transport"] => transport::table(),
         ["multipath"] => multipath::table(),
         ["drum"] => drum::table(),
         ["fabric"] => fat_tree::table(),
+        ["lab"] => lab::table(),
         ["one", name, operations] => micro::one(name, operations),
         ["networks"] => networks::table(PROBLEMS),
         ["networks", count] => count
@@ -59,7 +62,7 @@ fn main() -> ExitCode {
         ["drum", name, hosts, applications] => drum::one(name, hosts, applications),
         ["tree", hosts] => fat_tree::one(hosts),
         _ => Err(
-            "usage: fairlane-benches [micro | wire | transport | multipath | drum | fabric | networks [COUNT] | network SEED]".into(),
+            "usage: fairlane-benches [micro | wire | transport | multipath | drum | fabric | lab | networks [COUNT] | network SEED]".into(),
         ),
     };
     match done {
