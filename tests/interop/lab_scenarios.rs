@@ -26,7 +26,7 @@ struct Row {
 }
 
 /// Runs a lab to its end; its results, and how it has ended.
-fn lab(scenario: &Path, sets: &[&str], path: &Path) -> (PathBuf, Output) {
+pub(crate) fn lab(scenario: &Path, sets: &[&str], path: &Path) -> (PathBuf, Output) {
     library();
     let name = scenario.file_stem().expect("a name").to_string_lossy();
     let out = root().join("target/interop").join(&*name);

@@ -14,6 +14,7 @@ mod fields;
 mod gone;
 mod hardware;
 mod lab;
+mod lab_chaos;
 mod lab_scenarios;
 mod oracle;
 mod pair;

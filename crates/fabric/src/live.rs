@@ -315,23 +315,25 @@ impl LiveSimulation {
         Ok(())
     }
 
-    /// Takes note of a work request of a program that has ended, whose flow the driver has [opened](Self::open).
-    pub fn record(&mut self, request: &WorkRequest) {
+    /// Takes note of a work request of a program that has ended, whose flow the driver has [opened](Self::open); `false` if it says that it
+    /// was faster than can be.
+    pub fn record(&mut self, request: &WorkRequest) -> bool {
         let World {
             net,
             hosts,
             profiles,
             ..
         } = &mut *self.world;
-        if let Some(outside) = hosts.outside.as_deref_mut() {
+        let paths = profiles.known_paths(net, request.flow);
+        let is_possible = self.requests.push(net, &hosts.baseline, paths, request);
+        if let Some(outside) = hosts.outside.as_deref_mut().filter(|_| is_possible) {
             if request.outcome == Outcome::Completed {
                 outside.ledger.on_placed(request.tenant, request.size);
             }
             let again = request.retransmitted.into();
             outside.ledger.on_retransmitted(request.tenant, again);
         }
-        let paths = profiles.known_paths(net, request.flow);
-        self.requests.push(net, &hosts.baseline, paths, request);
+        is_possible
     }
 
     /// All data of a message has arrived where that goes.

@@ -68,14 +68,19 @@ impl WorkRequests {
         }
     }
 
-    /// Takes note of one that may have taken these `paths`.
+    /// Takes note of one that may have taken these `paths`; not if it says that it was faster than can be.
     pub(crate) fn push(
         &mut self,
         net: &Network,
         baseline: &Baseline,
         paths: KnownPaths,
         request: &WorkRequest,
-    ) {
+    ) -> bool {
+        let ideal = self.ideal(paths, request);
+        let succeeded = request.outcome == Outcome::Completed;
+        if succeeded && request.ended.saturating_since(request.posted) < ideal {
+            return false;
+        }
         let (flow, [source, destination]) = (net.flow(request.flow), request.ends);
         let size = request.size.max(Bytes::new(1));
         let pair = baseline.pair(
@@ -83,7 +88,6 @@ impl WorkRequests {
             net.ports_of(request.flow),
             (source, destination),
         );
-        let succeeded = request.outcome == Outcome::Completed;
         let arrived = if succeeded { request.size } else { Bytes::ZERO };
         let record = MessageRecord {
             id: MessageId::new(0),
@@ -100,13 +104,14 @@ impl WorkRequests {
             posted: true,
             start: request.posted,
             finish: succeeded.then_some(request.ended),
-            ideal: self.ideal(paths, request),
+            ideal,
             standalone: baseline::standalone(pair, size, request.mtu.into()),
             retransmitted: request.retransmitted,
             outcome: request.outcome,
             tenant: request.tenant,
         };
         self.records.push(record);
+        true
     }
 
     /// What no work request can beat: the fastest of the paths that its packets may take, or the hosts' links alone where links fail, so

@@ -12,7 +12,9 @@ use fairlane_fabric::{
     Attachment, Control, Ending, FiveTuple, Flow, Happening, Kind, LiveSimulation, Outcome, Packet,
     Progress, Results, Simulation, WorkRequest,
 };
-use fairlane_rings::{Frame, MOST_BYTES, Port, Refused, give, monotonic, precise_sleep, wait};
+use fairlane_rings::{
+    Frame, MOST_BYTES, Port, Refused, give, monotonic, precise_sleep, refuse, wait,
+};
 use fairlane_scenario::{Error, Loaded, Verb};
 use fairlane_softnic::{Done, WorkEnd, WorkReport};
 use fairlane_units::{Duration, FlowId, HostId, Time};
@@ -312,14 +314,15 @@ impl Live {
         let (from, to) = (self.nics[at].address, Ipv4Addr::from(frame.peer));
         let (own, member) = (self.nics[at].place, self.nics[at].member);
         let other = Place::of(to)?;
-        let is_possible = MTUS.contains(&report.mtu)
+        let is_plausible = MTUS.contains(&report.mtu)
+            && (1..8).contains(&frame.class)
             && report.size.get() <= u32::MAX.into()
             && report.ended <= self.now().1;
-        if !is_possible {
+        if !is_plausible {
             return None;
         }
         let flow = self.flow(from, to, frame.source_port, frame.class)?;
-        self.sim.record(&WorkRequest {
+        let is_possible = self.sim.record(&WorkRequest {
             flow,
             ends: [own.host, other.host],
             workload: member.workload,
@@ -334,7 +337,7 @@ impl Live {
             retransmitted: report.retransmitted,
             tenant: member.tenant,
         });
-        Some(())
+        is_possible.then_some(())
     }
 
     /// Puts a packet of a program on the link of its port; `None` if it can't be one.
@@ -390,17 +393,34 @@ impl Live {
         socket.set_read_timeout(Some(PATIENCE))?;
         let mut line = String::new();
         BufReader::new((&socket).take(64)).read_line(&mut line)?;
-        let wrong = |what: &str| io::Error::other(what.to_owned());
-        let address: Ipv4Addr = line.trim().parse().map_err(|_| wrong("no address"))?;
-        let place = Place::of(address).ok_or_else(|| wrong("no address of a host"))?;
+        match self.find(line.trim()) {
+            Ok(place) => self.give(socket, place),
+            Err(reason) => refuse(&socket, &reason),
+        }
+    }
+
+    /// Where the NIC is whose address somebody asks for, if they may have it.
+    fn find(&mut self, line: &str) -> Result<Place, String> {
+        let is_none = || format!("{line} is no address of a host of the lab");
+        let address: Ipv4Addr = line.parse().map_err(|_| is_none())?;
+        let place = Place::of(address).ok_or_else(is_none)?;
+        if !self.sim.has_port(place.host, place.plane) {
+            return Err(is_none());
+        }
         if let Some(&known) = self.places.get(&address) {
             if self.nics[known].port.receiver.sleep().is_ok() {
-                return Err(wrong("another program has the address"));
+                return Err(format!("another program has the address {address}"));
             }
             self.detach(known, false);
         }
+        Ok(place)
+    }
+
+    fn give(&mut self, socket: UnixStream, place: Place) -> io::Result<()> {
+        let no_address = || io::Error::other("no address");
+        let address = place.address().ok_or_else(no_address)?;
         let rate = self.sim.attach(place.host, place.plane);
-        let rate = rate.map_err(|error| wrong(&error.message))?;
+        let rate = rate.map_err(|error| io::Error::other(error.message))?;
         let member = self.roster.member(address);
         let words = self.roster.words(member);
         let port = give(socket, |shared| {

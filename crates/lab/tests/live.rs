@@ -15,11 +15,12 @@ use fairlane_lab::{Ended, Live, Place};
 use fairlane_rings::{Frame, MOST_BYTES, Shared, take};
 use fairlane_scenario::{Loaded, Verb, parse};
 use fairlane_softnic::{
-    CompletionQueue, Connection, Device, Modify, Operation, QpNumber, QueuePairOptions, Region,
-    Rights, SendRequest, Sending, Settings, Sge, Status, Target,
+    CompletionQueue, Connection, Device, Done, Modify, Operation, QpNumber, QueuePairOptions,
+    Region, Rights, SendRequest, Sending, Settings, Sge, Status, Target, WorkEnd, WorkReport,
 };
-use fairlane_units::NodeId;
+use fairlane_units::{Bytes, NodeId, Time};
 use fairlane_wire::{Datagram, Extension, Opcode};
+use proptest::prelude::*;
 
 const STAR: &str = r#"
     [topology]
@@ -300,7 +301,8 @@ fn nonsense_of_a_program_harms_nobody_else() {
         "127.1.200.1\n".into(),
         "\n".into(),
     ] {
-        assert!(attach(&line).is_err(), "{line}");
+        let reason = attach(&line).unwrap_err().to_string();
+        assert!(reason.contains("address"), "{reason}");
     }
     drop((one, two));
     let counts = lab.end().counts;
@@ -308,32 +310,111 @@ fn nonsense_of_a_program_harms_nobody_else() {
     assert_eq!(counts.refused, 4);
 }
 
-#[test]
-fn nothing_is_left_of_programs_that_come_and_go() {
-    let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
-    let lab = Lab::new("leaks", &[STAR]);
-    let own = place(0, 0).address().unwrap();
-    let come_and_go = || {
+/// What a program may put into its ring.
+fn anything() -> impl Strategy<Value = (Frame, Vec<u8>)> {
+    let peer = prop_oneof![Just([127, 1, 0, 1]), Just([127, 1, 0, 4]), any::<[u8; 4]>()];
+    let rest = (
+        any::<u64>(),
+        any::<u16>(),
+        0..9_u8,
+        any::<bool>(),
+        any::<bool>(),
+    );
+    let frame =
+        (peer, rest).prop_map(
+            |(peer, (time, source_port, class, marked, is_report))| Frame {
+                time,
+                peer,
+                source_port,
+                class,
+                marked,
+                is_report,
+            },
+        );
+    let size = prop_oneof![0..5000_u64, any::<u64>()];
+    let report = (size, 0..2000_u64, 0..2000_u64, 0..5_usize, 0..4_usize);
+    let report = report.prop_map(|(size, posted, took, done, end)| {
+        let report = WorkReport {
+            done: [
+                Done::Send,
+                Done::Write,
+                Done::Read,
+                Done::FetchAdd,
+                Done::CompareSwap,
+            ][done],
+            end: [
+                WorkEnd::Success,
+                WorkEnd::Flushed,
+                WorkEnd::RetryExceeded,
+                WorkEnd::Failed,
+            ][end],
+            size: Bytes::new(size),
+            posted: Time::from_ns(posted),
+            ended: Time::from_ns(posted + took),
+            mtu: 1024,
+            is_reliable: took % 2 == 0,
+            retransmitted: 1,
+        };
+        report.emit().to_vec()
+    });
+    let bytes = prop_oneof![report, prop::collection::vec(any::<u8>(), 0..100)];
+    (frame, bytes)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// `Lab::end` looks whether results contradict themselves.
+    #[test]
+    fn whatever_a_program_says_results_stay_true(said in prop::collection::vec(anything(), 1..200)) {
+        let lab = Lab::new("lies", &[STAR]);
+        let own = place(2, 0).address().unwrap();
         let mut socket = UnixStream::connect(&lab.path).unwrap();
         writeln!(socket, "{own}").unwrap();
-        take(socket)
-    };
-    // The one before may not have been noticed as gone.
-    let come_and_go = || {
-        let found = (0..1000).find_map(|_| {
-            let port = come_and_go().ok();
+        let mut port = take(socket).unwrap();
+        for (frame, bytes) in &said {
+            drop(port.sender.send(frame, bytes));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        drop(port);
+        lab.end();
+    }
+}
+
+#[test]
+fn nothing_is_left_of_programs_that_come_and_go() {
+    const ROUNDS: usize = 1000;
+    let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let star = STAR.replace("hosts = 4", "hosts = 10");
+    let lab = Lab::new("leaks", &[&star]);
+    let [one, two] = [8, 9].map(|host| lab.program(host, 0, 5000));
+    connect(&one, &two);
+    let come = |host: u32| {
+        let own = place(host, 0).address().unwrap();
+        // The one before may not have been noticed as gone.
+        let found = (0..10_000).find_map(|_| {
+            let mut socket = UnixStream::connect(&lab.path).unwrap();
+            writeln!(socket, "{own}").unwrap();
+            let port = take(socket).ok();
             if port.is_none() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             port
         });
-        drop(found.expect("the address is free soon"));
+        found.expect("the address is free soon")
     };
-    (0..20).for_each(|_| come_and_go());
+    let all_come_and_go = || drop((0..8).map(come).collect::<Vec<_>>());
+    (0..10).for_each(|_| all_come_and_go());
     let before = descriptors();
-    (0..300).for_each(|_| come_and_go());
+    for round in 10..ROUNDS {
+        all_come_and_go();
+        if round % 200 == 0 {
+            assert_eq!(write(&one, &two, 5000), Status::Success);
+        }
+    }
     std::thread::sleep(Duration::from_millis(200));
     // Other tests of this process open some, too.
     assert!(descriptors() < before + 100, "{before} {}", descriptors());
-    assert_eq!(lab.end().counts.attached, 320);
+    drop((one, two));
+    assert_eq!(lab.end().counts.attached, 8 * ROUNDS as u64 + 2);
 }

@@ -7,7 +7,7 @@
     reason = "descriptors through sockets, which the standard library doesn't have"
 )]
 
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -17,6 +17,10 @@ use crate::port::{Port, Shared};
 
 /// The byte that the memory comes with: the version of the memory's layout.
 const VERSION: u8 = 2;
+/// The byte that a reason comes with, in place of memory.
+const REFUSED: u8 = 0;
+/// Bytes of the longest reason.
+const REASON: u64 = 200;
 /// Room for a control message with a descriptor.
 const ROOM: usize = 64;
 
@@ -37,12 +41,26 @@ pub fn give(socket: UnixStream, tell: impl FnOnce(&Shared)) -> io::Result<Port> 
     Ok(port)
 }
 
+/// Tells who is at the other end of a socket why it is given no port.
+///
+/// # Errors
+/// If the socket takes nothing.
+pub fn refuse(mut socket: &UnixStream, reason: &str) -> io::Result<()> {
+    socket.write_all(&[REFUSED])?;
+    socket.write_all(reason.as_bytes())
+}
+
 /// Takes the end of a port that somebody [gives](give); waits for it.
 ///
 /// # Errors
-/// If nothing comes, or something else.
-pub fn take(socket: UnixStream) -> io::Result<Port> {
-    let file = receive(socket.as_raw_fd())?;
+/// If nothing comes, something else, or the reason why there is none.
+pub fn take(mut socket: UnixStream) -> io::Result<Port> {
+    let Some(file) = receive(socket.as_raw_fd())? else {
+        let mut reason = Vec::new();
+        (&mut socket).take(REASON).read_to_end(&mut reason)?;
+        let reason = String::from_utf8_lossy(&reason);
+        return Err(io::Error::other(reason.into_owned()));
+    };
     Port::of(socket, &file)
 }
 
@@ -75,7 +93,8 @@ fn send(socket: RawFd, descriptor: RawFd) -> io::Result<()> {
     checked(sent).map(drop)
 }
 
-fn receive(socket: RawFd) -> io::Result<OwnedFd> {
+/// The memory of a port, unless there is a reason for none.
+fn receive(socket: RawFd) -> io::Result<Option<OwnedFd>> {
     let mut byte = 0_u8;
     let mut vector = libc::iovec {
         iov_base: (&raw mut byte).cast(),
@@ -109,9 +128,12 @@ fn receive(socket: RawFd) -> io::Result<OwnedFd> {
         }
     }
     let wrong = || io::Error::other("the other end isn't of this version");
+    if length == 1 && byte == REFUSED && taken.is_empty() {
+        return Ok(None);
+    }
     if length != 1 || byte != VERSION {
         return Err(wrong());
     }
     let [file] = <[OwnedFd; 1]>::try_from(taken).map_err(|_| wrong())?;
-    Ok(file)
+    Ok(Some(file))
 }

@@ -32,7 +32,7 @@ mod port;
 mod ring;
 mod wait;
 
-pub use attach::{give, take};
+pub use attach::{give, refuse, take};
 pub use port::{Port, Shared};
 pub use ring::{Ended, Frame, MOST_BYTES, Receiver, Refused, SLOTS, Sender};
 pub use wait::{monotonic, precise_sleep, wait};

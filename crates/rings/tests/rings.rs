@@ -4,7 +4,7 @@
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-use fairlane_rings::{Ended, Frame, MOST_BYTES, Port, Refused, SLOTS, Shared, give, take};
+use fairlane_rings::{Ended, Frame, MOST_BYTES, Port, Refused, SLOTS, Shared, give, refuse, take};
 use proptest::prelude::*;
 
 fn frame(number: u32) -> Frame {
@@ -114,6 +114,11 @@ fn a_stranger_at_the_socket_is_refused() {
     let (socket, theirs) = UnixStream::pair().unwrap();
     drop(socket);
     assert!(take(theirs).is_err());
+    let (socket, theirs) = UnixStream::pair().unwrap();
+    refuse(&socket, "it is yours already").unwrap();
+    drop(socket);
+    let reason = take(theirs).unwrap_err().to_string();
+    assert_eq!(reason, "it is yours already");
 }
 
 #[test]
