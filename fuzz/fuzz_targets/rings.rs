@@ -7,6 +7,9 @@
 use fairlane_rings::{Frame, MOST_BYTES, Port, Refused, Shared};
 use libfuzzer_sys::fuzz_target;
 
+/// Bytes before the rings.
+const WORDS: usize = 4096;
+
 fuzz_target!(|input: &[u8]| {
     let (mut owner, other) = Port::pair().expect("there is memory");
     let mut room = [0; MOST_BYTES];
@@ -15,10 +18,10 @@ fuzz_target!(|input: &[u8]| {
         let (written, behind) = bytes.split_at(usize::from(*length).min(bytes.len()));
         rest = behind;
         let place = usize::from(u16::from_be_bytes([*high, *low]));
-        let ring = (Shared::LENGTH - 64) / 2;
+        let ring = (Shared::LENGTH - WORDS) / 2;
         let at = match place % 4 {
-            0 => 64 + place / 4 % 256,
-            1 => 64 + ring + place / 4 % 256,
+            0 => WORDS + place / 4 % 256,
+            1 => WORDS + ring + place / 4 % 256,
             _ => place * 36,
         };
         let fits = written.len().min(Shared::LENGTH.saturating_sub(at));
@@ -30,6 +33,7 @@ fuzz_target!(|input: &[u8]| {
         if let Ok(Some((_, length))) = owner.receiver.receive(&mut room) {
             assert!(length <= MOST_BYTES);
         }
-        let _ = owner.receiver.sleep();
+        let _ = (owner.receiver.sleep(), owner.receiver.peek_time());
+        assert!(owner.shared.text().len() <= 3 * WORDS);
     }
 });

@@ -17,7 +17,7 @@ fn lasts() -> Duration {
     Duration::from_secs(seconds.unwrap_or(0))
 }
 
-const SCALE: u64 = 200;
+const SCALE: u64 = 50;
 const HOSTS: u64 = 8;
 /// Pairs of programs of a lab, of which one is started each second.
 const PAIRS: u64 = 8;

@@ -16,6 +16,9 @@ use fairlane_results::meter::{Host, Usage, Work};
 use fairlane_results::staging::Staging;
 use fairlane_results::{summary, write};
 
+/// What the name of a lab's socket has behind that of the directory for its results.
+pub(crate) const SOCKET: &str = ".lab";
+
 /// A run that may begin.
 pub(crate) struct Prepared {
     interrupt: Interrupt,

@@ -1,6 +1,6 @@
 //! A simulation whose driver has NICs of its own at some hosts.
 
-use fairlane_congestion::Environment;
+use fairlane_congestion::{Environment, Telemetry};
 use fairlane_engine::{Event, Key};
 use fairlane_network::flow::Flow;
 use fairlane_network::packet::Side;
@@ -334,6 +334,12 @@ impl LiveSimulation {
             outside.ledger.on_retransmitted(request.tenant, again);
         }
         is_possible
+    }
+
+    /// What switches wrote into the packet that has come last of those that had an attachment, if data collects telemetry.
+    pub fn telemetry(&self, attachment: Attachment) -> Option<&Telemetry> {
+        let outside = self.world.hosts.outside.as_deref();
+        outside.and_then(|outside| outside.telemetry(attachment))
     }
 
     /// All data of a message has arrived where that goes.

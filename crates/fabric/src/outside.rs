@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use fairlane_congestion::Telemetry;
 use fairlane_network::capture::CaptureRecord;
 use fairlane_network::flow::Flow;
 use fairlane_network::{Attachment, Attachments, Delivery, Edge, Network, Packet};
@@ -69,6 +70,8 @@ pub(crate) struct Outside {
     /// By port of the network, whether it is one of theirs.
     attached: Vec<bool>,
     attachments: Attachments,
+    /// By attachment, what switches wrote into a packet that has come, if packets collect telemetry.
+    telemetry: Vec<Telemetry>,
     /// What their driver hasn't heard of.
     pub(crate) happened: VecDeque<Happening>,
     /// By port of the network, whether one of them has sent last.
@@ -90,6 +93,7 @@ impl Outside {
             opened: Vec::new(),
             attached,
             attachments: Attachments::default(),
+            telemetry: Vec::new(),
             happened: VecDeque::new(),
             states: BTreeMap::new(),
             ledger: Ledger::of(tenants),
@@ -133,6 +137,7 @@ impl Outside {
         let Self {
             attachments,
             happened,
+            telemetry: known,
             ..
         } = self;
         let mut edge = Edge { net, attachments };
@@ -141,9 +146,15 @@ impl Outside {
             if let Delivery::Packet {
                 packet,
                 attachment: Some(attachment),
+                telemetry,
                 ..
             } = delivery
             {
+                if let Some(telemetry) = telemetry {
+                    let place = attachment.get() as usize;
+                    known.resize(known.len().max(place + 1), Telemetry::EMPTY);
+                    known[place] = *telemetry;
+                }
                 happened.push_back(Happening::Arrived { packet, attachment });
             }
         });
@@ -190,6 +201,11 @@ impl Outside {
         } = self;
         let mut edge = Edge { net, attachments };
         edge.take_lost(|lost| happened.extend(lost.attachment.map(Happening::Lost)));
+    }
+
+    /// What switches wrote into the packet that has come last of those that had an attachment.
+    pub(crate) fn telemetry(&self, attachment: Attachment) -> Option<&Telemetry> {
+        self.telemetry.get(attachment.get() as usize)
     }
 
     /// Their driver hears of what was captured.

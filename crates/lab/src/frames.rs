@@ -1,7 +1,8 @@
 //! Bytes of packets on their way, and what switches read of them.
 
+use fairlane_congestion::Telemetry;
 use fairlane_fabric::{Attachment, Kind, Packet, Side};
-use fairlane_units::FlowId;
+use fairlane_units::{Bytes, FlowId, Rate, Time};
 use fairlane_wire::{self as wire, Opcode, Syndrome};
 
 /// Ethernet header and frame check sequence, IPv4 and UDP (IEEE 802.3, RFC 791, RFC 768).
@@ -44,6 +45,18 @@ impl Frames {
     /// The UDP source port of a packet.
     pub(crate) fn source_port(&self, attachment: Attachment) -> u16 {
         self.all[attachment.get() as usize].source_port
+    }
+
+    /// Writes what switches said of a packet into its header, if that has room for it.
+    pub(crate) fn stamp(&mut self, attachment: Attachment, telemetry: &Telemetry) {
+        let bytes = &mut self.all[attachment.get() as usize].bytes;
+        for (port, hop) in telemetry.ports().iter().zip(telemetry.hops()) {
+            let (now, sent) = (Time::from_ps(hop.time), Bytes::new(hop.sent));
+            let rate = Rate::from_mbps(hop.rate_mbps.into());
+            let record = wire::Hop::new(*port, now, sent, Bytes::new(hop.queue.into()), rate);
+            // A packet without room isn't stamped.
+            let _ = wire::Packet::stamp(bytes, &record);
+        }
     }
 
     /// Forgets the bytes of a packet that has arrived or is lost.

@@ -20,6 +20,7 @@ mod live;
 mod partition;
 mod payload;
 mod replay;
+mod requests;
 mod roster;
 mod scale;
 mod soft_nic;

@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration as Wall;
 
 use fairlane_fabric::{
-    Attachment, Control, Ending, FiveTuple, Flow, Happening, Kind, LiveSimulation, Outcome, Packet,
+    Attachment, Control, Ending, FiveTuple, Flow, Happening, Kind, LiveSimulation, Packet,
     Progress, Results, Simulation, WorkRequest,
 };
 use fairlane_rings::{
     Frame, MOST_BYTES, Port, Refused, give, monotonic, precise_sleep, refuse, wait,
 };
-use fairlane_scenario::{Error, Loaded, Verb};
-use fairlane_softnic::{Done, WorkEnd, WorkReport};
+use fairlane_scenario::{Error, Loaded};
 use fairlane_units::{Duration, FlowId, HostId, Time};
 use fairlane_wire::Udp;
 
@@ -24,6 +23,7 @@ use crate::address::Place;
 use crate::contents::Captured;
 use crate::frames::{self, Frames};
 use crate::lateness::Lateness;
+use crate::requests;
 use crate::roster::{Member, Roster};
 
 /// How long the loop sleeps if nothing is due: so often it looks whether it is to end.
@@ -32,9 +32,6 @@ const IDLE: Wall = Wall::from_millis(100);
 const REPORT: u64 = 50_000_000;
 /// How long somebody who has connected may take to say for which address.
 const PATIENCE: Wall = Wall::from_millis(200);
-
-/// Path MTUs of InfiniBand (IBTA 9.4.1).
-const MTUS: [u16; 5] = [256, 512, 1024, 2048, 4096];
 
 /// A fabric whose clock is the real one, but for going slower.
 pub struct Live {
@@ -240,6 +237,13 @@ impl Live {
                 marked: packet.marked,
                 is_report: false,
             };
+            if let Some(telemetry) = self
+                .sim
+                .telemetry(attachment)
+                .filter(|_| packet.kind == Kind::Data)
+            {
+                self.frames.stamp(attachment, telemetry);
+            }
             let bytes = self.frames.get(attachment);
             match self.nics[nic].port.sender.send(&frame, bytes) {
                 Ok(()) => {}
@@ -310,30 +314,24 @@ impl Live {
 
     /// Takes note of a work request of a program that has ended; `None` if it can't be one.
     fn record(&mut self, at: usize, frame: &Frame, bytes: &[u8]) -> Option<()> {
-        let report = WorkReport::parse(bytes)?;
+        let report = requests::read(bytes, self.now().1)?;
+        let verb = requests::verb(report.done)?;
         let (from, to) = (self.nics[at].address, Ipv4Addr::from(frame.peer));
         let (own, member) = (self.nics[at].place, self.nics[at].member);
-        let other = Place::of(to)?;
-        let is_plausible = MTUS.contains(&report.mtu)
-            && (1..8).contains(&frame.class)
-            && report.size.get() <= u32::MAX.into()
-            && report.ended <= self.now().1;
-        if !is_plausible {
-            return None;
-        }
+        let other = Place::of(to).filter(|_| (1..8).contains(&frame.class))?;
         let flow = self.flow(from, to, frame.source_port, frame.class)?;
         let is_possible = self.sim.record(&WorkRequest {
             flow,
             ends: [own.host, other.host],
             workload: member.workload,
             class: frame.class,
-            verb: verb(report.done)?,
+            verb,
             size: report.size,
             mtu: report.mtu,
             is_reliable: report.is_reliable,
             posted: report.posted,
             ended: report.ended,
-            outcome: outcome(report.end),
+            outcome: requests::outcome(report.end),
             retransmitted: report.retransmitted,
             tenant: member.tenant,
         });
@@ -494,27 +492,6 @@ fn clock(origin: u64, scale: u64) -> (u64, Time) {
     let picoseconds = u128::from(real) * 1_000_000 / u128::from(scale);
     let now = Time::from_ps(u64::try_from(picoseconds).unwrap_or(u64::MAX));
     (real, now)
-}
-
-/// What a request is in results.
-const fn verb(done: Done) -> Option<Verb> {
-    Some(match done {
-        Done::Send => Verb::Send,
-        Done::Write => Verb::Write,
-        Done::Read => Verb::Read,
-        Done::FetchAdd => Verb::FetchAdd,
-        Done::CompareSwap => Verb::CompareSwap,
-        _ => return None,
-    })
-}
-
-const fn outcome(end: WorkEnd) -> Outcome {
-    match end {
-        WorkEnd::Success => Outcome::Completed,
-        WorkEnd::Flushed => Outcome::Flushed,
-        WorkEnd::RetryExceeded => Outcome::RetryExceeded,
-        WorkEnd::Failed => Outcome::Refused,
-    }
 }
 
 /// Where programs attach.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use fairlane_fabric::{
-    Attachment, CaptureRecord, CarriedFlow, Control, Ending, Happening, LiveSimulation, Packet,
-    Progress, Results, Side, Simulation,
+    Attachment, CaptureRecord, CarriedFlow, Control, Ending, Happening, Kind, LiveSimulation,
+    Packet, Progress, Results, Side, Simulation,
 };
 use fairlane_scenario::{Error, HostSet, Loaded, Tenant, Verb};
 use fairlane_softnic::{
@@ -17,6 +17,7 @@ use crate::connection::{Connection, End};
 use crate::contents::Captured;
 use crate::frames::{self, Frames};
 use crate::payload;
+use crate::roster::check_telemetry;
 use crate::soft_nic::SoftNic;
 
 /// Steps between two reports of progress.
@@ -65,6 +66,7 @@ impl Replay {
     pub fn new(simulation: Simulation, loaded: &Loaded, hosts: &HostSet) -> Result<Self, Error> {
         let sim = LiveSimulation::new(simulation, loaded, Some(hosts))?;
         check(&sim)?;
+        check_telemetry(&loaded.scenario)?;
         Ok(Self {
             sim,
             tenants: loaded.scenario.tenants(),
@@ -285,6 +287,13 @@ impl Replay {
         let from = connection.ends[packet.towards.other() as usize].nic;
         let from = self.nics[from].device.address();
         let from = SocketAddr::new(from, self.frames.source_port(attachment));
+        if let Some(telemetry) = self
+            .sim
+            .telemetry(attachment)
+            .filter(|_| packet.kind == Kind::Data)
+        {
+            self.frames.stamp(attachment, telemetry);
+        }
         let bytes = self.frames.get(attachment);
         let device = &mut self.nics[nic].device;
         device.on_packet(now, from, bytes, packet.marked);
@@ -452,11 +461,6 @@ fn check(sim: &LiveSimulation) -> Result<(), Error> {
         let message = format!("is {mtu}, which isn't a path MTU of InfiniBand");
         let hint = "software NICs take 256, 512, 1024, 2048 and 4096 bytes";
         return Err(Error::new("packet.mtu", message, hint));
-    }
-    if sim.nic_settings().params.algorithm().needs().telemetry {
-        let message = "needs telemetry of switches, which software NICs don't take yet";
-        let hint = "use another one, such as \"dcqcn\" or \"swift\"";
-        return Err(Error::new("congestion.algorithm", message, hint));
     }
     let too_large = |message: &MessageId| sim.message(*message).size > LARGEST;
     if let Some(message) = sim.carried().find(too_large) {

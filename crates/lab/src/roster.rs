@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 
 use fairlane_congestion::scope::Scope;
 use fairlane_scenario::{Error, Lab, Notification, Scenario};
+use fairlane_softnic::DetachedDevice;
 use fairlane_units::{Duration, NodeId, TenantId};
 
 use crate::address::Place;
@@ -59,6 +60,7 @@ impl Roster {
     /// # Errors
     /// As [`places`]; and if software NICs can't have the scenario's congestion control.
     pub(crate) fn new(scenario: &Scenario, base_rtt: Duration) -> Result<Self, Error> {
+        check_telemetry(scenario)?;
         let tenants = scenario.tenants();
         let number = |name: Option<&str>| {
             let found = tenants
@@ -96,6 +98,21 @@ impl Roster {
     }
 }
 
+/// Refuses congestion control that needs telemetry where switches aren't made for packets with real headers of it.
+pub(crate) fn check_telemetry(scenario: &Scenario) -> Result<(), Error> {
+    let congestion = &scenario.congestion;
+    let needs = congestion.scope != Scope::None && congestion.algorithm.needs().telemetry;
+    let (stated, real) = (scenario.packet.telemetry, DetachedDevice::TELEMETRY);
+    if !needs || stated >= real {
+        return Ok(());
+    }
+    let message = format!(
+        "is {stated}, expected at least {real} for software NICs, whose headers have whole records"
+    );
+    let hint = format!("add --set packet.telemetry={real}, also to runs that are compared with it");
+    Err(Error::new("packet.telemetry", message, hint))
+}
+
 /// Settings of a tenant's NICs, in words of software NICs.
 fn words(scenario: &Scenario, own: TenantId, base_rtt: Duration) -> Result<String, Error> {
     let congestion = &scenario.congestion;
@@ -103,11 +120,6 @@ fn words(scenario: &Scenario, own: TenantId, base_rtt: Duration) -> Result<Strin
         Scope::None => "fixed",
         _ => congestion.algorithm.name(),
     };
-    if congestion.scope != Scope::None && congestion.algorithm.needs().telemetry {
-        let message = format!("is \"{algorithm}\", whose telemetry software NICs don't take yet");
-        let hint = "choose \"dcqcn\", \"dctcp\", \"swift\" or another without telemetry";
-        return Err(Error::new("congestion.algorithm", message, hint));
-    }
     let parameters = match congestion.scope {
         Scope::None => Vec::new(),
         _ => {

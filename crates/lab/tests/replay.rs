@@ -238,6 +238,25 @@ fn controllers_that_measure_come_close() {
     }
 }
 
+/// Switches write into packets what controllers of software NICs hear: without, they would send at line rate into long queues.
+#[test]
+fn controllers_that_need_telemetry_come_close() {
+    for algorithm in ["hpcc", "powertcp"] {
+        let algorithm = format!("congestion.algorithm={algorithm}");
+        let sets = [&algorithm, "packet.telemetry=108B"];
+        for parts in [[STAR, INCAST], [LEAF_SPINE, HADOOP]] {
+            let loaded = loaded(&parts, &sets, 1);
+            assert_close(&loaded, "all", 5);
+            let queues = [simulated(&loaded), replayed(&loaded, "all").unwrap()];
+            let [simulated, replayed] = queues.map(|results| results.totals.queue_max.get());
+            assert!(
+                simulated.abs_diff(replayed) * 5 <= simulated,
+                "{algorithm}: {replayed} B instead of {simulated} B"
+            );
+        }
+    }
+}
+
 /// Fails unless messages take as long on average, within so many percent, if software NICs carry those of these hosts.
 fn assert_close(loaded: &Loaded, hosts: &str, percent: u64) {
     let mean = |results: &Results| {
@@ -292,7 +311,7 @@ fn what_software_nics_cannot_carry_is_refused() {
         ),
         (
             refused(&[STAR, INCAST], &["congestion.algorithm=hpcc"], "all"),
-            "congestion.algorithm: needs telemetry",
+            "packet.telemetry: is 42B, expected at least 108B",
         ),
         (
             refused(&[STAR, INCAST], &[], "3,12"),

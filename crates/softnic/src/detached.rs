@@ -7,7 +7,7 @@ use fairlane_units::{Bytes, QpNumber, Time};
 use crate::batch::Batches;
 use crate::completion::{Completion, CompletionQueue};
 use crate::counters::Counters;
-use crate::engine::{Engine, Incoming, PORT, Surroundings, figures};
+use crate::engine::{Engine, Incoming, PORT, Surroundings, TELEMETRY, figures};
 use crate::error::Error;
 use crate::keys::{Domain, Region};
 use crate::memory::Span;
@@ -52,6 +52,9 @@ pub struct Outgoing<'a> {
 }
 
 impl DetachedDevice {
+    /// Bytes of the header of data that collects telemetry.
+    pub const TELEMETRY: Bytes = TELEMETRY;
+
     /// A device without objects.
     ///
     /// # Errors

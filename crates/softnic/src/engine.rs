@@ -27,6 +27,7 @@ use crate::work::Work;
 
 mod arrive;
 mod depart;
+mod echoes;
 mod events;
 pub(crate) mod figures;
 mod in_band;
@@ -41,6 +42,7 @@ mod window;
 
 pub(crate) use arrive::Incoming;
 use in_band::InBand;
+pub(crate) use in_band::TELEMETRY;
 use link::Link;
 #[cfg(feature = "testing")]
 pub(crate) use live::live;
@@ -110,6 +112,8 @@ pub(crate) struct Surroundings {
     /// Bytes that all queue pairs together may have in flight.
     window: Bytes,
     link: Link,
+    /// Whether its switches write telemetry into packets.
+    writes_telemetry: bool,
 }
 
 impl Surroundings {
@@ -123,6 +127,7 @@ impl Surroundings {
             nic,
             window,
             link: Link::new(Some(settings.line_rate)),
+            writes_telemetry: settings.lab.is_some(),
         }
     }
 
@@ -132,6 +137,7 @@ impl Surroundings {
             nic,
             window: Bytes::new(u64::MAX),
             link: Link::new(None),
+            writes_telemetry: true,
         }
     }
 }
@@ -139,14 +145,19 @@ impl Surroundings {
 impl Engine {
     /// A device without objects in these surroundings.
     pub(crate) fn new(settings: &Settings, surroundings: Surroundings) -> Result<Self, Error> {
-        let Surroundings { nic, window, link } = surroundings;
+        let Surroundings {
+            nic,
+            window,
+            link,
+            writes_telemetry,
+        } = surroundings;
         if settings.line_rate.is_zero() {
             return Err(Error::Invalid("line rate", "one above zero"));
         }
         let mut needs = nic.params.algorithm().needs();
         // Without CNPs, replies carry marks.
         needs.hears_cnps &= nic.cnp_interval.is_some();
-        if needs.telemetry {
+        if needs.telemetry && !writes_telemetry {
             let expected = "one without telemetry, which no switch between sockets writes";
             return Err(Error::Invalid("congestion control", expected));
         }

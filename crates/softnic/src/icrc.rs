@@ -80,7 +80,7 @@ impl Outer {
     /// The ICRC of a packet, given from its BTH to its pad. Of IPv6, the identification has no meaning.
     ///
     /// # Errors
-    /// If it ends before its BTH does, or has a header of traffic management that switches write to.
+    /// If it ends before its BTH does, or a header of traffic management that it says to have.
     #[inline]
     pub(crate) fn icrc(&mut self, packet: &[u8], identification: u16) -> Result<Icrc, Error> {
         let mut digest = match self.digest {
@@ -90,7 +90,10 @@ impl Outer {
         if self.is_ipv4() {
             digest = digest.identified(identification);
         }
-        let rest = digest.base(packet)?;
+        let Ok(rest) = digest.base(packet) else {
+            // Switches may write to it.
+            return digest.whole(packet).map(IcrcDigest::finish);
+        };
         let mut hasher = crc32fast::Hasher::new_with_initial(digest.finish().get());
         hasher.update(rest);
         Ok(Icrc::new(hasher.finalize()))

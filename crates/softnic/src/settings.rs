@@ -27,7 +27,7 @@ pub struct Settings {
     pub address: IpAddr,
     /// The process among those of the address: the upper 8 bits of numbers of queue pairs.
     pub process: u8,
-    /// The congestion control of queue pairs: any but those that need the telemetry of switches.
+    /// The congestion control of queue pairs: those that need the telemetry of switches in a [lab](Self::lab) alone.
     pub congestion: Params,
     /// Shortest time between two CNPs of a queue pair; `None` has acknowledgements return marks instead.
     pub cnp_interval: Option<Duration>,

@@ -316,6 +316,24 @@ impl IcrcDigest {
         Ok(rest)
     }
 
+    /// Takes a packet from its BTH on, also one that has a TETH, in which there are ones for what switches write.
+    ///
+    /// # Errors
+    /// If the bytes end before the BTH or the TETH does.
+    pub fn whole(mut self, packet: &[u8]) -> Result<Self, Error> {
+        let (bth, rest) = packet
+            .split_first_chunk::<{ Bth::LENGTH }>()
+            .ok_or_else(|| Error::counted(Field::Bth, Reason::Truncated, packet.len()))?;
+        let mut bth = *bth;
+        bth[field::BTH_CONGESTION] = u8::MAX;
+        self.update(&bth);
+        match traffic::collected(packet)? {
+            None => self.update(rest),
+            Some(place) => self.update_around(packet, Bth::LENGTH, place),
+        }
+        Ok(self)
+    }
+
     /// Takes the bytes from `from` on, with ones for what switches write to `telemetry`.
     #[cold]
     fn update_around(&mut self, bytes: &[u8], from: usize, telemetry: Range<usize>) {

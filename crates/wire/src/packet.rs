@@ -215,8 +215,12 @@ impl fmt::Display for Packet<'_> {
 mod tests {
     use super::*;
     use crate::aeth::{Aeth, Syndrome};
+    use crate::frame::{Datagram, Network};
+    use crate::icrc::{Icrc, IcrcDigest};
+    use crate::ipv4::Ipv4;
     use crate::teth::Teth;
     use crate::time_stamp::TimeStamp;
+    use crate::udp::Udp;
     use fairlane_units::{Psn, QpNumber};
 
     fn send(payload: &[u8]) -> Packet<'_> {
@@ -390,6 +394,31 @@ mod tests {
             (Field::Teth, Reason::Truncated)
         );
         assert_eq!(Packet::stamp(&mut [], &hop), Ok(false));
+    }
+
+    #[test]
+    fn the_icrc_of_data_that_collects_telemetry_stays_right_on_its_way() {
+        let teth = Teth {
+            telemetry: Telemetry::collecting(3),
+            ..Teth::NOTHING
+        };
+        let there = core::net::Ipv4Addr::new(10, 0, 0, 1);
+        let datagram = Datagram {
+            network: Network::Ipv4(Ipv4::new(there, there)),
+            udp: Udp::new(0xc000),
+            packet: send(&[1, 2, 3, 4, 5]).with_traffic(Traffic::Data(teth)),
+        };
+        let mut bytes = [0; 256];
+        let length = datagram.emit(&mut bytes).expect("there is room");
+        let (outer, end) = (Ipv4::LENGTH + Udp::LENGTH, length - Icrc::LENGTH);
+        let hop = Hop::default();
+        for passed in 0..5 {
+            let digest = IcrcDigest::outer(&bytes[..outer]).expect("headers");
+            let digest = digest.whole(&bytes[outer..end]).expect("a packet");
+            assert_eq!(digest.finish().bytes(), bytes[end..length], "{passed}");
+            assert!(Datagram::parse(&bytes[..length]).is_ok());
+            assert_eq!(Packet::stamp(&mut bytes[outer..length], &hop), Ok(true));
+        }
     }
 
     #[test]

@@ -15,10 +15,10 @@ pub(crate) struct Exec {
     /// Address of the program's device; left out, FAIRLANE_ADDRESS, else a free one of 127.76.0.0/16 for each process
     #[arg(long, value_name = "IP")]
     pub(crate) address: Option<IpAddr>,
-    /// Socket of a running `fairlane lab --scale`, whose fabric carries the program's packets
+    /// Directory for the results of a running `fairlane lab`, whose fabric carries the program's packets, or its socket
     #[arg(
         long,
-        value_name = "SOCKET",
+        value_name = "DIR",
         requires = "host",
         conflicts_with = "address"
     )]

@@ -13,7 +13,10 @@ use crate::print;
 /// If a run would refuse the scenario.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Failure> {
     let loaded = backend::load(scenario)?;
-    refuse_idleness(&loaded)?;
+    // Programs of a lab are traffic, too.
+    if loaded.scenario.lab.is_none() {
+        refuse_idleness(&loaded)?;
+    }
     for note in backend::notes(&loaded)? {
         print::say(note);
     }

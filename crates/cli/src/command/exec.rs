@@ -15,6 +15,7 @@ use object::read::elf::{Dyn as _, FileHeader as _};
 use crate::args::Exec;
 use crate::failure::Failure;
 use crate::libraries;
+use crate::prepared::SOCKET;
 use crate::print;
 
 mod faults;
@@ -52,8 +53,7 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
         None => address(arguments.address)?,
     };
     if let Some(lab) = &arguments.lab {
-        let whole = std::fs::canonicalize(lab).map_err(|error| Failure::at(lab, error))?;
-        command.env(Settings::LAB, whole);
+        command.env(Settings::LAB, socket(lab)?);
     }
     if let Some(own) = &own {
         command.env(libraries::ADDRESS, own);
@@ -71,6 +71,20 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     // It returns only if there is no such program.
     let error = command.exec();
     Err(Failure::at(Path::new(program), error))
+}
+
+/// The socket of a lab: named itself, or by the directory that its results will be in.
+fn socket(lab: &Path) -> Result<PathBuf, Failure> {
+    let mut beside = lab.as_os_str().to_owned();
+    beside.push(SOCKET);
+    let candidates = [PathBuf::from(beside), lab.to_owned()];
+    let found = candidates.iter().find(|path| path.exists());
+    let missing = || {
+        let failure = Failure::at(lab, "no lab has its results here, or listens");
+        failure.hint("`fairlane lab` says where its programs attach")
+    };
+    let found = found.ok_or_else(missing)?;
+    std::fs::canonicalize(found).map_err(|error| Failure::at(found, error))
 }
 
 /// Says why a program will not find our libraries.

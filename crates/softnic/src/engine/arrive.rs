@@ -70,15 +70,7 @@ impl Engine {
             self.counters.rx_dropped += 1;
             return;
         };
-        if let Some(pair) = self.pairs.get_mut(slot)
-            && pair.state == State::ReadyToReceive
-            && !pair.established
-        {
-            pair.established = true;
-            if !pair.is_datagram() {
-                self.events.push(AsyncEvent::Established(pair.number));
-            }
-        }
+        self.establish(slot);
         let words = (incoming.bytes.len() / 4) as u64;
         figures::count_at(self, slot, |counters| {
             counters.port_rcv_data += words;
@@ -102,7 +94,7 @@ impl Engine {
             marked: incoming.marked,
             ..Meta::new(own.flow, own.tenant, role, own.class)
         };
-        let told = Told::read(&packet.traffic, self.clock, &mut meta);
+        let told = Told::read(&packet.traffic, self.clock, &mut meta, &mut self.in_band);
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
@@ -121,11 +113,27 @@ impl Engine {
             measured,
         };
         let heard = self.hand_over(now, slot, id, &arrival);
+        if !heard.echoed {
+            self.in_band.forget(&meta);
+        }
         if let Some(placement) = heard.placement {
             self.place(now, (slot, id), placement, (incoming, packet));
         }
         self.hear_events(now, Some(incoming.source.ip()));
         self.follow(slot, now);
+    }
+
+    /// The first packet for a queue pair that is ready to receive says that the other end is there.
+    fn establish(&mut self, slot: u32) {
+        if let Some(pair) = self.pairs.get_mut(slot)
+            && pair.state == State::ReadyToReceive
+            && !pair.established
+        {
+            pair.established = true;
+            if !pair.is_datagram() {
+                self.events.push(AsyncEvent::Established(pair.number));
+            }
+        }
     }
 
     /// The NIC's number of the queue pair in a slot, if a packet may be for it: by state, service, partition, key

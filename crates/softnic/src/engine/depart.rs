@@ -45,6 +45,7 @@ impl Engine {
     fn depart(&mut self, departure: Departure, ports: &[u16], batches: &mut Batches) {
         let (now, source, clock) = (self.now, self.nic.source(), self.clock);
         let slot = departure.meta.flow.get();
+        let echo = self.in_band.echo(&departure.meta);
         // An answer may have waited longer than its queue pair has been there.
         let known = self.pairs.get(slot);
         if known.is_none_or(|pair| pair.id != Some(departure.pair)) {
@@ -64,13 +65,9 @@ impl Engine {
         let mut packet = departure.packet;
         let reliable = pair.config.service.is_reliable();
         packet.ack_request |= reliable && last;
-        let stamped = self
-            .nic
-            .pair(departure.pair)
-            .opening()
-            .extensions
-            .read_feedback;
-        if self.needs.round_trip && !stamped && departure.meta.role == Role::Request {
+        let own = self.nic.pair(departure.pair);
+        let measures = self.needs.round_trip && departure.meta.role == Role::Request;
+        if measures && !own.opening().extensions.read_feedback {
             pair.round_trips
                 .on_departure(&departure, &packet, self.clock);
         }
@@ -84,7 +81,7 @@ impl Engine {
             partition_key: pair.options.partition,
         };
         let traffic = match reliable {
-            true => (self.in_band).header(&departure, self.nic.pair(departure.pair), clock),
+            true => (self.in_band).header(&departure, own, clock, echo.as_ref()),
             false => Traffic::None,
         };
         if departure.meta.role == Role::Feedback && traffic == Traffic::None {

@@ -2,12 +2,13 @@
 
 use std::net::IpAddr;
 
-use fairlane_congestion::{Needs, dasr};
+use fairlane_congestion::{Hop, Needs, Reading, Telemetry as Collected, TelemetryFormat, dasr};
 use fairlane_nic::{Departure, Extensions, Measured, Meta, NO_ECHO, Nic, Pair, Role};
 use fairlane_transport::Packet;
-use fairlane_units::{Duration, Time};
-use fairlane_wire::{Feth, Hello, Operation, Teth, TimeStamp, Traffic};
+use fairlane_units::{Bytes, Duration, Time};
+use fairlane_wire::{Feth, Hello, Hop as Record, Operation, Telemetry, Teth, TimeStamp, Traffic};
 
+use super::echoes::{Echo, Echoes};
 use super::peers::Peers;
 use crate::batch::{AllHeaders, Batches, Way};
 use crate::counters::Counters;
@@ -15,6 +16,35 @@ use crate::number;
 use crate::queue_pair::QueuePair;
 use crate::settings::Settings;
 use crate::slots::Slots;
+
+/// Ports that data has room for the records of: those on the longest path through three tiers of switches.
+const HOPS: u8 = 5;
+/// Bytes of the header of data that collects telemetry: with a demand and records.
+pub(crate) const TELEMETRY: Bytes = Bytes::new(4 + 4 + HOPS as u64 * Record::LENGTH as u64);
+/// What records count in, and where that wraps (`docs/wire.md`).
+const FORMAT: TelemetryFormat = TelemetryFormat {
+    time_unit: 1000,
+    byte_unit: 1,
+    queue_unit: 1,
+    time_mask: u32::MAX as u64,
+    byte_mask: Record::SENT_WRAP - 1,
+    queue_mask: u32::MAX,
+};
+
+/// Records as congestion control reads them.
+fn collected(telemetry: &Telemetry<'_>) -> Collected {
+    let mut collected = Collected::EMPTY;
+    for hop in telemetry.hops() {
+        let state = Hop {
+            time: hop.time.ns().into(),
+            sent: hop.sent,
+            queue: hop.queue,
+            rate_mbps: hop.rate,
+        };
+        collected.push(hop.port, state);
+    }
+    collected
+}
 
 type Pairs = Slots<Box<QueuePair>>;
 
@@ -24,6 +54,10 @@ pub(crate) struct InBand {
     pub(crate) peers: Peers,
     /// Whether congestion control needs round trips.
     stamps: bool,
+    /// Whether congestion control needs telemetry.
+    collects: bool,
+    /// What answers take back.
+    echoes: Echoes,
     /// Whether the device divides its link among senders.
     divides: bool,
 }
@@ -33,6 +67,8 @@ impl InBand {
         Self {
             peers: Peers::new(settings, needs, dasr),
             stamps: needs.round_trip,
+            collects: needs.telemetry,
+            echoes: Echoes::default(),
             divides: dasr.mode.divides(),
         }
     }
@@ -141,25 +177,38 @@ impl InBand {
         }
     }
 
-    /// The header of a packet of a queue pair that leaves at `clock`.
+    /// What a packet that leaves takes back.
     #[inline]
-    pub(super) fn header(
+    pub(super) fn echo(&mut self, meta: &Meta) -> Option<Echo> {
+        match meta.echo {
+            NO_ECHO => None,
+            number => self.echoes.take(number),
+        }
+    }
+
+    /// What a packet has brought is taken back by none.
+    pub(super) fn forget(&mut self, meta: &Meta) {
+        self.echo(meta);
+    }
+
+    /// The header of a packet of a queue pair that leaves at `clock` and takes something back, or nothing.
+    #[inline]
+    pub(super) fn header<'a>(
         &self,
         departure: &Departure,
         pair: &Pair,
         clock: Time,
-    ) -> Traffic<'static> {
+        echo: Option<&'a Echo>,
+    ) -> Traffic<'a> {
         // Whoever has asked wants feedback; nobody else knows the headers.
         let (meta, extensions) = (&departure.meta, &pair.opening().extensions);
-        if !extensions.read_feedback && meta.echo == NO_ECHO {
+        if !extensions.read_feedback && echo.is_none() {
             return Traffic::None;
         }
         let operation = departure.packet.opcode.operation();
-        let echo = (meta.echo != NO_ECHO).then(|| TimeStamp::new(meta.echo));
         let feth = Feth {
             share: (extensions.shares.filter(|_| self.divides)).map(|_| meta.share),
-            time: echo,
-            ..Feth::NOTHING
+            ..echo.map_or(Feth::NOTHING, Echo::feth)
         };
         let is_data = match meta.role {
             Role::Cnp => return Traffic::None,
@@ -172,6 +221,9 @@ impl InBand {
                 demand: meta.demand,
                 backlog: meta.backlog,
                 time: self.stamps.then(|| TimeStamp::at(clock)),
+                telemetry: (self.collects)
+                    .then(|| Telemetry::collecting(HOPS))
+                    .flatten(),
                 ..Teth::NOTHING
             };
             return match extensions.read_feedback && teth != Teth::NOTHING {
@@ -187,7 +239,7 @@ impl InBand {
 }
 
 /// What the header of a packet that has come tells.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Told {
     /// Whether there is a header.
     is_there: bool,
@@ -195,17 +247,22 @@ pub(super) struct Told {
     pub(super) share: Option<u16>,
     pub(super) round_trip: Option<Duration>,
     pub(super) switches: u8,
+    telemetry: Option<Collected>,
 }
 
 impl Told {
-    /// Reads the header of a packet that has come at `clock`; what answers bring back is put into `meta`.
-    pub(super) fn read(traffic: &Traffic<'_>, clock: Time, meta: &mut Meta) -> Self {
+    /// Reads the header of a packet that has come at `clock`; what answers bring back is kept, and its number put into `meta`.
+    pub(super) fn read(
+        traffic: &Traffic<'_>,
+        clock: Time,
+        meta: &mut Meta,
+        own: &mut InBand,
+    ) -> Self {
         match traffic {
             Traffic::None => Self::default(),
             Traffic::Data(teth) => {
                 (meta.demand, meta.backlog) = (teth.demand, teth.backlog);
-                // A nanosecond less where the stamp is the one that says that there is none.
-                meta.echo = teth.time.map_or(NO_ECHO, |time| time.ns().min(NO_ECHO - 1));
+                meta.echo = own.echoes.keep(teth);
                 Self {
                     is_there: true,
                     ..Self::default()
@@ -218,6 +275,7 @@ impl Told {
                     share: feth.share,
                     round_trip: feth.time.map(|time| TimeStamp::at(clock).since(time)),
                     switches: feth.switches,
+                    telemetry: feth.telemetry.map(|telemetry| collected(&telemetry)),
                 }
             }
         }
@@ -230,7 +288,7 @@ impl Told {
         pair: &mut QueuePair,
         packet: &Packet,
         clock: Time,
-    ) -> Measured<'static> {
+    ) -> Measured<'_> {
         if self.is_there {
             pair.heard = clock;
         }
@@ -238,7 +296,7 @@ impl Told {
         Measured {
             round_trip: self.round_trip.or_else(timed),
             hops: self.switches,
-            telemetry: None,
+            telemetry: (self.telemetry.as_ref()).map(|record| Reading::new(record, &FORMAT)),
         }
     }
 

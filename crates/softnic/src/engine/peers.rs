@@ -79,7 +79,8 @@ impl Peers {
     pub(super) fn new(settings: &Settings, needs: Needs, dasr: &dasr::Params) -> Self {
         let marks = needs.marks && !needs.hears_cnps;
         let shares = dasr.mode.is_on();
-        let feedback = needs.round_trip || marks || shares || settings.scope.is_shared();
+        let measures = needs.round_trip || needs.telemetry;
+        let feedback = measures || marks || shares || settings.scope.is_shared();
         let line_rate = settings.line_rate;
         Self {
             own: Hello {
@@ -89,7 +90,7 @@ impl Peers {
                 feedback,
                 line_rate,
             },
-            wants: needs.round_trip || marks || shares,
+            wants: measures || marks || shares,
             known: BTreeMap::new(),
             strangers: 0,
             waiting: VecDeque::new(),

@@ -12,7 +12,7 @@ use super::programs::Programs;
 use crate::args::Lab;
 use crate::backend::{self, Control};
 use crate::failure::Failure;
-use crate::prepared::{Prepared, directory, measured};
+use crate::prepared::{Prepared, SOCKET, directory, measured};
 use crate::print;
 use fairlane_results::table;
 
@@ -75,7 +75,9 @@ pub(super) fn run(
 fn announce(scale: f64, programs: &Programs, socket: &Path) {
     let how = "the fabric runs";
     let than = "times slower than real time";
-    let place = socket.display();
+    // What `exec` takes for the socket.
+    let place = socket.with_extension("");
+    let place = place.display();
     match programs.count() {
         0 => print::say(format_args!(
             "{how} {scale} {than}; end it by Ctrl-C. A program at host 3:\n  fairlane exec --lab {place} --host 3 -- PROGRAM"
@@ -90,7 +92,7 @@ fn announce(scale: f64, programs: &Programs, socket: &Path) {
 fn socket(arguments: &Lab, loaded: &Loaded) -> Result<PathBuf, Failure> {
     let directory = directory(&arguments.output, loaded)?;
     let mut name = directory.file_name().unwrap_or_default().to_owned();
-    name.push(".lab");
+    name.push(SOCKET);
     let parent = directory.parent().unwrap_or_else(|| Path::new(""));
     if !parent.as_os_str().is_empty() {
         std::fs::create_dir_all(parent).map_err(|error| Failure::at(parent, error))?;
