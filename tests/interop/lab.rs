@@ -106,7 +106,6 @@ fn unmodified_programs_run_over_simulated_switches() {
         said.contains("12 NICs attached; packets refused: 0,"),
         "{said}"
     );
-    assert!(said.contains("lateness of "), "{said}");
     let exists = |name: &str| Path::new(&results).join(name).exists();
     assert!(exists("flows.csv") && exists("report.html") && exists("summary.json"));
 }

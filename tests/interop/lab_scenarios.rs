@@ -102,20 +102,31 @@ fn share(rows: &[Row], from_ms: u64, to_ms: u64) -> f64 {
     bytes(0) as f64 / (bytes(0) + bytes(1)) as f64
 }
 
+/// The share of sixteen queue pairs against one in a lab that keeps up; where the machine does other things, at a larger scale.
+fn share_in_time(sets: &[&str]) -> f64 {
+    let mut found = 0.0;
+    for scale in ["lab.scale=5000", "lab.scale=20000"] {
+        let sets = [&["stop=4ms", scale], sets].concat();
+        let (out, rows) = shipped("lab-attack", &sets, Path::new(""));
+        found = share(&rows, 1, 4);
+        let summary = std::fs::read_to_string(out.join("summary.json")).expect("it is there");
+        if summary.contains("\"enough\": null") {
+            break;
+        }
+    }
+    found
+}
+
 #[test]
 fn sixteen_queue_pairs_take_most_of_a_link_but_not_under_scope_tenant() {
     if !has("ib_write_bw", "perftest") {
         return;
     }
     let _alone = alone();
-    let short = "stop=4ms";
-    let (_, rows) = shipped("lab-attack", &[short], Path::new(""));
-    let gamed = share(&rows, 1, 4);
+    let gamed = share_in_time(&[]);
     // Sixteen of seventeen queue pairs; the simulation has 92 %, the study 72 %.
     assert!((0.72..0.97).contains(&gamed), "{gamed}");
-    let tenant = "congestion.scope=tenant";
-    let (_, rows) = shipped("lab-attack", &[short, tenant], Path::new(""));
-    let fair = share(&rows, 1, 4);
+    let fair = share_in_time(&["congestion.scope=tenant"]);
     assert!((0.4..0.6).contains(&fair), "{fair}");
 }
 

@@ -13,7 +13,7 @@ use fairlane_fabric::{
     Progress, Results, Simulation, WorkRequest,
 };
 use fairlane_rings::{
-    Frame, MOST_BYTES, Port, Refused, give, monotonic, precise_sleep, refuse, wait,
+    Frame, MOST_BYTES, Port, Refused, SLOTS, give, monotonic, precise_sleep, refuse, wait,
 };
 use fairlane_scenario::{Error, Loaded};
 use fairlane_units::{Duration, FlowId, HostId, Time};
@@ -43,6 +43,8 @@ pub struct Live {
     origin: u64,
     mtu: u16,
     nics: Vec<AttachedNic>,
+    /// The NIC that is looked at first.
+    turn: usize,
     /// By address, the NIC that has it now.
     places: HashMap<Ipv4Addr, usize>,
     /// By address that it comes from, that it goes to, and source port: the flow of a packet.
@@ -110,6 +112,7 @@ impl Live {
             origin: monotonic(),
             mtu: u16::try_from(mtu).unwrap_or(u16::MAX),
             nics: Vec::new(),
+            turn: 0,
             places: HashMap::new(),
             flows: HashMap::new(),
             ways: HashMap::new(),
@@ -144,6 +147,7 @@ impl Live {
                 self.sleep();
             }
         }
+        self.hear_reports();
         let mut results = self.sim.into_results();
         results.contents = self.contents;
         let scale = self.scale as f64 / 1000.0;
@@ -209,15 +213,7 @@ impl Live {
                 }
             }
             Happening::Free { host, plane } => {
-                let mut sent = false;
-                let mut at = 0;
-                while let Some(nic) = self.nics.get(at) {
-                    if (nic.host, nic.place.plane) == (host, plane) {
-                        sent |= self.take_from(at);
-                    }
-                    at += 1;
-                }
-                if !sent {
+                if !self.take_turn(host, plane) {
                     self.sim.resume(host, plane);
                 }
             }
@@ -256,22 +252,36 @@ impl Live {
 
     /// Takes packets of programs whose ports are free; whether there were any.
     fn take_from_programs(&mut self) -> bool {
+        let (turn, count) = (self.turn, self.nics.len());
         let mut moved = false;
-        let mut at = 0;
-        while at < self.nics.len() {
-            let count = self.nics.len();
-            moved |= self.take_from(at);
-            // One that has gone has left its place to the last.
-            at += usize::from(self.nics.len() == count);
+        for step in 0..count {
+            moved |= self.take_from((turn + step) % count);
         }
         moved
     }
 
-    /// Takes packets of a program as long as its port is free; whether there was one.
+    /// A port of a host is free: takes packets of the next of its programs that has some, if one has.
+    fn take_turn(&mut self, host: HostId, plane: u8) -> bool {
+        let (turn, count) = (self.turn, self.nics.len());
+        for at in (0..count).map(|step| (turn + step) % count) {
+            let nic = self.nics.get(at);
+            let is_here = nic.is_some_and(|nic| (nic.host, nic.place.plane) == (host, plane));
+            if is_here && self.take_from(at) {
+                self.turn = at + 1;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes packets of a program as long as its port is free, and no more than its ring has; whether there was one.
     fn take_from(&mut self, at: usize) -> bool {
         let mut taken = false;
         let mut bytes = [0; MOST_BYTES];
-        while let Some(nic) = self.nics.get_mut(at) {
+        for _ in 0..SLOTS {
+            let Some(nic) = self.nics.get_mut(at) else {
+                break;
+            };
             let (host, plane) = (nic.host, nic.place.plane);
             if !self.sim.is_free(host, plane) {
                 // It comes again when it is.
@@ -310,6 +320,23 @@ impl Live {
             }
         }
         taken
+    }
+
+    /// Takes what programs have told of work requests and nobody has heard; packets between are lost.
+    fn hear_reports(&mut self) {
+        let mut bytes = [0; MOST_BYTES];
+        for at in 0..self.nics.len() {
+            for _ in 0..SLOTS {
+                match self.nics[at].port.receiver.receive(&mut bytes) {
+                    Ok(Some((frame, length))) if frame.is_report => {
+                        let heard = self.record(at, &frame, &bytes[..length]);
+                        self.counts.refused += u64::from(heard.is_none());
+                    }
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(_) => break,
+                }
+            }
+        }
     }
 
     /// Takes note of a work request of a program that has ended; `None` if it can't be one.
@@ -501,8 +528,18 @@ struct Socket {
 }
 
 impl Socket {
+    /// Listens at a path, also if one that was killed has left its socket there.
     fn bind(path: &Path) -> io::Result<Self> {
-        let listener = UnixListener::bind(path)?;
+        let bound = UnixListener::bind(path);
+        let in_use = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
+        let is_left = bound.as_ref().is_err_and(in_use) && UnixStream::connect(path).is_err();
+        let listener = match is_left {
+            true => {
+                std::fs::remove_file(path)?;
+                UnixListener::bind(path)?
+            }
+            false => bound?,
+        };
         listener.set_nonblocking(true)?;
         Ok(Self {
             listener,

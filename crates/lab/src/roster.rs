@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
 use fairlane_congestion::scope::Scope;
+use fairlane_rings::Shared;
 use fairlane_scenario::{Error, Lab, Notification, Scenario};
 use fairlane_softnic::DetachedDevice;
 use fairlane_units::{Duration, NodeId, TenantId};
@@ -153,6 +154,13 @@ fn words(scenario: &Scenario, own: TenantId, base_rtt: Duration) -> Result<Strin
         };
         let all: Vec<String> = (0..).zip(&tenants).map(one).collect();
         words += &format!(" tenants={} partition={}", all.join(","), key(own));
+    }
+    if words.len() > Shared::MOST_TEXT {
+        let message = format!(
+            "{} tenants, of which NICs of programs can't be told",
+            tenants.len()
+        );
+        return Err(Error::new("tenant", message, "state fewer of them"));
     }
     Ok(words)
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,12 +40,14 @@ struct Lab {
 
 impl Lab {
     fn new(name: &str, parts: &[&str]) -> Self {
+        Self::at(&path(name), parts)
+    }
+
+    fn at(path: &Path, parts: &[&str]) -> Self {
         let text = parts.concat();
         let loaded = parse(&text, "lab.toml", Path::new("."), &[], None).unwrap();
-        let path = std::env::temp_dir().join(format!("fairlane-lab-{name}-{}", std::process::id()));
-        drop(std::fs::remove_file(&path));
         let simulation = Simulation::new(&loaded).unwrap();
-        let live = Live::new(simulation, &loaded, SCALE, &path).unwrap();
+        let live = Live::new(simulation, &loaded, SCALE, path).unwrap();
         let ends = Arc::new(AtomicBool::new(false));
         let told = ends.clone();
         let run = move || {
@@ -56,7 +58,7 @@ impl Lab {
         };
         Self {
             loaded,
-            path,
+            path: path.to_owned(),
             ends,
             thread: Some(std::thread::spawn(run)),
         }
@@ -90,6 +92,11 @@ impl Lab {
             memory,
         }
     }
+}
+
+/// Where a lab of this process listens.
+fn path(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("fairlane-lab-{name}-{}", std::process::id()))
 }
 
 fn place(host: u32, program: u8) -> Place {
@@ -222,6 +229,18 @@ fn pattern(length: usize) -> Vec<u8> {
 }
 
 #[test]
+fn a_socket_that_a_killed_lab_has_left_is_no_obstacle_and_one_in_use_is() {
+    let path = path("stale");
+    drop(UnixListener::bind(&path).unwrap());
+    let lab = Lab::at(&path, &[STAR]);
+    let loaded = parse(STAR, "lab.toml", Path::new("."), &[], None).unwrap();
+    let second = Live::new(Simulation::new(&loaded).unwrap(), &loaded, SCALE, &path);
+    let error = second.err().unwrap();
+    assert!(error.message.contains("in use"), "{error}");
+    lab.end();
+}
+
+#[test]
 fn several_programs_share_a_host() {
     let lab = Lab::new("shared", &[STAR]);
     let [one, two, other] =
@@ -233,6 +252,30 @@ fn several_programs_share_a_host() {
     assert_eq!(write(&three, &two, 5000), Status::Success);
     drop((one, two, other, three, four));
     assert_eq!(lab.end().counts.attached, 5);
+}
+
+#[test]
+fn programs_of_a_host_take_turns() {
+    const LENGTH: usize = 400_000;
+    let lab = Lab::new("turns", &[STAR]);
+    let senders = [0, 1].map(|number| lab.program(0, number, LENGTH));
+    let receivers = [1, 2].map(|host| lab.program(host, 0, LENGTH));
+    for (one, other) in senders.iter().zip(&receivers) {
+        connect(one, other);
+    }
+    std::thread::scope(|scope| {
+        for (one, other) in senders.iter().zip(&receivers) {
+            scope.spawn(|| assert_eq!(write(one, other, LENGTH), Status::Success));
+        }
+    });
+    drop((senders, receivers));
+    let messages = lab.end().results.messages;
+    let [first, second] = &messages[..] else {
+        panic!("two work requests: {messages:?}")
+    };
+    let ends = [first, second].map(|row| row.finish.unwrap() - row.start);
+    // One behind the other, the first would be there after half the time of the second.
+    assert!(ends[0].as_ps() * 10 > ends[1].as_ps() * 7, "{ends:?}");
 }
 
 #[test]

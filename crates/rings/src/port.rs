@@ -19,8 +19,6 @@ const RATE: usize = 32;
 /// The length of a text, and where it is.
 const LENGTH: usize = 40;
 const TEXT: usize = 64;
-/// Bytes of the longest text.
-const MOST_TEXT: usize = WORDS - TEXT;
 /// Bytes before the rings.
 const WORDS: usize = 4096;
 /// Bytes of all.
@@ -31,6 +29,9 @@ const WHOLE: usize = WORDS + 2 * RING;
 pub struct Shared(Arc<Memory>);
 
 impl Shared {
+    /// Bytes of the longest text.
+    pub const MOST_TEXT: usize = WORDS - TEXT;
+
     /// The traffic classes that are paused, as a bit set.
     pub fn paused(&self) -> u8 {
         self.0.word(PAUSED).load(Ordering::Acquire) as u8
@@ -64,24 +65,21 @@ impl Shared {
     /// A line of words for the other end.
     pub fn text(&self) -> String {
         let length = self.0.word(LENGTH).load(Ordering::Acquire) as usize;
-        let mut bytes = vec![0; length.min(MOST_TEXT)];
+        let mut bytes = vec![0; length.min(Self::MOST_TEXT)];
         self.0.read(TEXT, &mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// States a line of words; of one that is too long, whole words as far as there is room.
+    /// States a line of words.
+    ///
+    /// # Panics
+    /// If it is longer than [`MOST_TEXT`](Self::MOST_TEXT).
     pub fn set_text(&self, text: &str) {
-        let fits = match text.get(..MOST_TEXT + 1) {
-            None if text.len() <= MOST_TEXT => text,
-            _ => {
-                let most = text.floor_char_boundary(MOST_TEXT);
-                text[..most].rsplit_once(' ').map_or("", |(whole, _)| whole)
-            }
-        };
-        self.0.write(TEXT, fits.as_bytes());
+        assert!(text.len() <= Self::MOST_TEXT, "the text has no room");
+        self.0.write(TEXT, text.as_bytes());
         self.0
             .word(LENGTH)
-            .store(fits.len() as u32, Ordering::Release);
+            .store(text.len() as u32, Ordering::Release);
     }
 
     /// The clock that both ends have: when it was zero, in nanoseconds of `CLOCK_MONOTONIC`, and how much slower than that it goes, in

@@ -80,7 +80,7 @@ fn announce(scale: f64, programs: &Programs, socket: &Path) {
     let place = place.display();
     match programs.count() {
         0 => print::say(format_args!(
-            "{how} {scale} {than}; end it by Ctrl-C. A program at host 3:\n  fairlane exec --lab {place} --host 3 -- PROGRAM"
+            "{how} {scale} {than}; end it by Ctrl-C. A program at host 0:\n  fairlane exec --lab {place} --host 0 -- PROGRAM"
         )),
         count => print::say(format_args!(
             "{how} {scale} {than}, until its {count} programs have ended"
