@@ -247,7 +247,7 @@ fn assert_decodes(out: &Path) {
     let file = out.with_extension("pcapng");
     succeed(
         Command::new(fairlane())
-            .args(["export", "pcap"])
+            .args(["export", "pcap", "--force"])
             .arg(out)
             .arg("-o")
             .arg(&file),

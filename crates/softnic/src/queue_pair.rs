@@ -11,6 +11,7 @@ use fairlane_wire::Bth;
 
 use crate::completion::CompletionQueue;
 use crate::counters::Counters;
+use crate::event::AsyncEvent;
 use crate::keys::Domain;
 use crate::number;
 use crate::receives::SharedQueue;
@@ -332,6 +333,14 @@ impl QueuePair {
             0 => asked,
             _ => self.options.queue_key,
         }
+    }
+
+    /// The first packet for it while it is ready to receive says that the other end is there, which is told of a connection.
+    pub(crate) fn establish(&mut self) -> Option<AsyncEvent> {
+        let is_first = self.state == State::ReadyToReceive && !self.established;
+        self.established |= is_first;
+        let tells = is_first && !self.is_datagram();
+        tells.then_some(AsyncEvent::Established(self.number))
     }
 
     /// Where such a request of a program goes, if it has an IPv4 address; those of connection managers have none.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use fairlane_nic::{Arrival, Meta, PairId, Reception, Role};
-use fairlane_transport::{Extension, Packet, Placement, Service, State, Status};
+use fairlane_transport::{Extension, Packet, Placement, Service, Status};
 use fairlane_units::{Bytes, Time};
 use fairlane_wire::{
     self as wire, Hello, Ipv4, NakCode, Network, Opcode, Operation as Kind, Syndrome, Udp,
@@ -70,7 +70,10 @@ impl Engine {
             self.counters.rx_dropped += 1;
             return;
         };
-        self.establish(slot);
+        let told = self.pairs.get_mut(slot).and_then(|pair| pair.establish());
+        if let Some(event) = told {
+            self.events.push(event);
+        }
         let words = (incoming.bytes.len() / 4) as u64;
         figures::count_at(self, slot, |counters| {
             counters.port_rcv_data += words;
@@ -121,19 +124,6 @@ impl Engine {
         }
         self.hear_events(now, Some(incoming.source.ip()));
         self.follow(slot, now);
-    }
-
-    /// The first packet for a queue pair that is ready to receive says that the other end is there.
-    fn establish(&mut self, slot: u32) {
-        if let Some(pair) = self.pairs.get_mut(slot)
-            && pair.state == State::ReadyToReceive
-            && !pair.established
-        {
-            pair.established = true;
-            if !pair.is_datagram() {
-                self.events.push(AsyncEvent::Established(pair.number));
-            }
-        }
     }
 
     /// The NIC's number of the queue pair in a slot, if a packet may be for it: by state, service, partition, key
