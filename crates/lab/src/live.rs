@@ -13,7 +13,7 @@ use fairlane_fabric::{
     Progress, Results, Simulation, WorkRequest,
 };
 use fairlane_rings::{
-    Frame, MOST_BYTES, Port, Refused, SLOTS, give, monotonic, precise_sleep, refuse, wait,
+    Frame, MOST_BYTES, Port, Refused, SLOTS, Waiter, give, monotonic, precise_sleep, refuse,
 };
 use fairlane_scenario::{Error, Loaded};
 use fairlane_units::{Duration, FlowId, HostId, Time};
@@ -59,6 +59,7 @@ pub struct Live {
     lateness: Lateness,
     /// Whether a packet waits that was sent behind the fabric's time.
     is_ahead: bool,
+    waiter: Waiter,
 }
 
 /// The port of a program's NIC.
@@ -122,6 +123,7 @@ impl Live {
             counts: Counts::default(),
             lateness: Lateness::default(),
             is_ahead: false,
+            waiter: Waiter::default(),
         })
     }
 
@@ -492,7 +494,9 @@ impl Live {
         let next = self.sim.next_time().map(|next| next.saturating_since(now));
         let most = next.map_or(IDLE, |span| self.wall(span).min(IDLE));
         if !most.is_zero() {
-            wait(self.descriptors(), most);
+            let mut waiter = std::mem::take(&mut self.waiter);
+            waiter.wait(self.descriptors(), most);
+            self.waiter = waiter;
         }
     }
 

@@ -5,5 +5,6 @@
     reason = "a failure fails the test"
 )]
 
+mod cost;
 mod live;
 mod replay;

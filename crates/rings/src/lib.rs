@@ -35,4 +35,4 @@ mod wait;
 pub use attach::{give, refuse, take};
 pub use port::{Port, Shared};
 pub use ring::{Ended, Frame, MOST_BYTES, Receiver, Refused, SLOTS, Sender};
-pub use wait::{monotonic, precise_sleep, wait};
+pub use wait::{Waiter, monotonic, precise_sleep};

@@ -24,25 +24,32 @@ pub fn precise_sleep() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, NANOSECONDS) };
 }
 
-/// Waits until one of the descriptors has something to read, at most so long, or until a signal comes.
-pub fn wait(descriptors: impl Iterator<Item = RawFd>, most: Duration) {
-    let poll = |fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    let mut all: Vec<libc::pollfd> = descriptors.map(poll).collect();
-    let most = libc::timespec {
-        tv_sec: most.as_secs() as libc::time_t,
-        tv_nsec: most.subsec_nanos().into(),
-    };
-    // SAFETY: the descriptors are in a list of that length, and the time lives on the stack.
-    unsafe {
-        libc::ppoll(
-            all.as_mut_ptr(),
-            all.len() as libc::nfds_t,
-            &raw const most,
-            std::ptr::null(),
-        )
-    };
+/// Waits for descriptors, without allocating each time.
+#[derive(Default)]
+pub struct Waiter(Vec<libc::pollfd>);
+
+impl Waiter {
+    /// Waits until one of the descriptors has something to read, at most so long, or until a signal comes.
+    pub fn wait(&mut self, descriptors: impl Iterator<Item = RawFd>, most: Duration) {
+        let poll = |fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        self.0.clear();
+        self.0.extend(descriptors.map(poll));
+        let most = libc::timespec {
+            tv_sec: most.as_secs() as libc::time_t,
+            tv_nsec: most.subsec_nanos().into(),
+        };
+        // SAFETY: the descriptors are in a list of that length, and the time lives on the stack.
+        unsafe {
+            libc::ppoll(
+                self.0.as_mut_ptr(),
+                self.0.len() as libc::nfds_t,
+                &raw const most,
+                std::ptr::null(),
+            )
+        };
+    }
 }
