@@ -124,8 +124,8 @@ fn sixteen_queue_pairs_take_most_of_a_link_but_not_under_scope_tenant() {
     }
     let _alone = alone();
     let gamed = share_in_time(&[]);
-    // Sixteen of seventeen queue pairs; the simulation has 92 %, the study 72 %.
-    assert!((0.72..0.97).contains(&gamed), "{gamed}");
+    // The simulation has 91 % from 1 to 4 ms. With CNPs in place of marks in acknowledgements it was 73 %.
+    assert!((0.84..0.97).contains(&gamed), "{gamed}");
     let fair = share_in_time(&["congestion.scope=tenant"]);
     assert!((0.4..0.6).contains(&fair), "{fair}");
 }

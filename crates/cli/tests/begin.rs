@@ -197,3 +197,18 @@ fn what_links_are_offered_is_said_beforehand() {
         "{words}"
     );
 }
+
+#[test]
+fn a_replay_reads_standard_input_once() {
+    let case = Case::with("s.toml", STAR);
+    let output = fed(&case, "lab - --out out -q", STAR);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let idle = fed(
+        &case,
+        "lab - --out idle -q",
+        STAR.split("[[workload]]").next().unwrap_or(""),
+    );
+    let said = String::from_utf8_lossy(&idle.stderr);
+    assert!(said.contains("nothing would be sent"), "{said}");
+}

@@ -27,6 +27,8 @@ pub struct WorkRequest {
     pub verb: Verb,
     /// Its payload.
     pub size: Bytes,
+    /// Payload of each of the requests that its NIC makes of it, the last one perhaps a smaller one.
+    pub part: Bytes,
     /// The path MTU of its queue pair.
     pub mtu: u16,
     /// Whether its end says that it has arrived; that of a datagram doesn't.
@@ -52,9 +54,6 @@ pub(crate) struct WorkRequests {
     /// By path MTU, sizes of packets.
     rules: BTreeMap<u16, Rules>,
 }
-
-/// The largest part that a software NIC asks for by a READ request.
-const READ_PART: Bytes = Bytes::new(1 << 16);
 
 impl WorkRequests {
     pub(crate) fn new(scenario: &Scenario) -> Self {
@@ -134,12 +133,8 @@ impl WorkRequests {
             rules.lossy = true;
             rules
         });
-        let piece = match request.verb {
-            Verb::Read => READ_PART,
-            _ => request.size,
-        };
         let work = Work {
-            piece,
+            piece: request.part,
             counted: false,
             ..Work::message(request.verb, request.size)
         };

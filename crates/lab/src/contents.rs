@@ -6,14 +6,6 @@ use std::net::Ipv4Addr;
 use fairlane_fabric::CaptureRecord;
 use fairlane_wire::{self as wire, Datagram, Ecn, Ipv4, Network, TrafficClass, Udp};
 
-/// What stands for a class in an IP header: in the upper three bits, as usual for RoCE; control has CS6 (RFC 4594, section 3.1).
-const fn dscp(class: u8) -> u8 {
-    match class {
-        0 => 48,
-        class => ((class & 7) << 3) | 2,
-    }
-}
-
 /// A packet that was captured: its bytes from the base transport header on, where it comes from and goes to, and its source port.
 pub(crate) struct Captured<'a> {
     pub(crate) bytes: &'a [u8],
@@ -33,10 +25,7 @@ impl Captured<'_> {
         let [source, destination] = self.way;
         let datagram = Datagram {
             network: Network::Ipv4(Ipv4 {
-                traffic_class: TrafficClass {
-                    dscp: dscp(record.class),
-                    ecn,
-                },
+                traffic_class: TrafficClass::of_priority(record.class, ecn),
                 ttl: Ipv4::DEFAULT_TTL.saturating_sub(transport.switches),
                 ..Ipv4::new(source, destination)
             }),

@@ -356,6 +356,7 @@ impl Live {
             class: frame.class,
             verb,
             size: report.size,
+            part: requests::part(&report),
             mtu: report.mtu,
             is_reliable: report.is_reliable,
             posted: report.posted,

@@ -2,8 +2,8 @@
 
 use fairlane_fabric::Outcome;
 use fairlane_scenario::Verb;
-use fairlane_softnic::{Done, WorkEnd, WorkReport};
-use fairlane_units::Time;
+use fairlane_softnic::{Done, READ_PART, WorkEnd, WorkReport};
+use fairlane_units::{Bytes, Time};
 
 /// Path MTUs of InfiniBand (IBTA 9.4.1).
 const MTUS: [u16; 5] = [256, 512, 1024, 2048, 4096];
@@ -26,6 +26,14 @@ pub(crate) const fn verb(done: Done) -> Option<Verb> {
         Done::CompareSwap => Verb::CompareSwap,
         _ => return None,
     })
+}
+
+/// Payload of each of the requests that a NIC makes of one.
+pub(crate) fn part(report: &WorkReport) -> Bytes {
+    match report.done {
+        Done::Read => Bytes::new(READ_PART),
+        _ => report.size,
+    }
 }
 
 /// How a request ended, in results.

@@ -147,4 +147,4 @@ pub use rights::Rights;
 pub use sandbox::Sandbox;
 pub use settings::Settings;
 pub use tenants::Tenant;
-pub use work::{Operation, ReceiveRequest, SendRequest, Sge, Target};
+pub use work::{Operation, READ_PART, ReceiveRequest, SendRequest, Sge, Target};

@@ -239,4 +239,4 @@ impl PartId {
 }
 
 /// Bytes that a READ asks for at a time, so that what is asked for and hasn't come is bounded.
-pub(crate) const READ_PART: u64 = 1 << 16;
+pub const READ_PART: u64 = 1 << 16;

@@ -62,6 +62,16 @@ pub struct TrafficClass {
 }
 
 impl TrafficClass {
+    /// What stands for a class of priority flow control. Its upper three bits are the class, so that class 3 has 26, the usual
+    /// choice for RoCE; class 0, control, has that of CS6 (RFC 4594, section 3.1), 48, the usual choice for CNPs.
+    pub const fn of_priority(class: u8, ecn: Ecn) -> Self {
+        let dscp = match class {
+            0 => 48,
+            class => ((class & 7) << 3) | 2,
+        };
+        Self { dscp, ecn }
+    }
+
     /// The class with this byte.
     #[inline]
     pub const fn from_byte(byte: u8) -> Self {

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use crate::args::Lab;
-use crate::backend;
+use crate::backend::{self, Loaded};
 use crate::failure::Failure;
-use crate::prepared::{Prepared, measured};
+use crate::prepared::{Prepared, measured, refuse_idleness};
 use crate::print;
 
 mod listening;
@@ -21,21 +21,22 @@ pub(crate) fn lab(arguments: &Lab) -> Result<ExitCode, Failure> {
     let loaded = backend::load(&arguments.scenario)?;
     let programs = loaded.scenario.lab.as_ref();
     match (programs, arguments.scale, &arguments.real) {
-        (None, None, _) => replay(arguments, "all"),
-        (Some(lab), None, Some(hosts)) => {
+        (None, None, _) => replay(loaded, arguments),
+        (Some(lab), None, Some(_)) => {
             if !lab.program.is_empty() {
                 print::say("note: a replay starts no programs: [[lab.program]] has no effect");
             }
-            replay(arguments, hosts)
+            replay(loaded, arguments)
         }
         (_, scale, _) => real_time::run(loaded, arguments, scale),
     }
 }
 
-/// Has software NICs carry the messages of these hosts.
-fn replay(arguments: &Lab, hosts: &str) -> Result<ExitCode, Failure> {
-    let hosts = arguments.real.as_deref().unwrap_or(hosts);
-    let prepared = Prepared::new(&arguments.scenario, &arguments.output)?;
+/// Has software NICs carry the messages of hosts, of all if none are named.
+fn replay(loaded: Loaded, arguments: &Lab) -> Result<ExitCode, Failure> {
+    let hosts = arguments.real.as_deref().unwrap_or("all");
+    refuse_idleness(&loaded)?;
+    let prepared = Prepared::begin(loaded, &arguments.output)?;
     let (results, host) = measured(arguments.output.quiet, |reporter| {
         backend::replay(&prepared.loaded, hosts, &mut |progress| {
             reporter.update(progress);

@@ -85,20 +85,10 @@ fn network(record: &CaptureRecord, transport: &CapturedTransport, addresses: &Ad
         (false, true) => Ecn::Marked,
         (false, false) => Ecn::Capable0,
     };
-    let dscp = dscp(record.class);
     Ipv4 {
-        traffic_class: TrafficClass { dscp, ecn },
+        traffic_class: TrafficClass::of_priority(record.class, ecn),
         ttl: Ipv4::DEFAULT_TTL.saturating_sub(transport.switches),
         ..Ipv4::new(address(addresses.source), address(addresses.destination))
-    }
-}
-
-/// The upper three bits are the class, so that class 3 has 26, the usual choice for RoCE; control has
-/// that of CS6 (RFC 4594, section 3.1), 48, the usual choice for congestion notifications.
-const fn dscp(class: u8) -> u8 {
-    match class {
-        0 => 48,
-        class => ((class & 7) << 3) | 2,
     }
 }
 
